@@ -1,0 +1,65 @@
+package frame
+
+import (
+	"fmt"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// headroom is room kept in front of a frame for headers added on the way (a CN-TAG, a VLAN tag).
+const headroom = 32
+
+// Frame is one Ethernet frame without preamble and FCS.
+type Frame struct {
+	Meta Meta
+
+	buf   []byte
+	off   int
+	size  int
+	pool  *Pool
+	owned bool
+}
+
+// Meta travels with a frame inside one device. Drivers clear it when a frame enters a device.
+type Meta struct {
+	Arrived unit.Time // when the last bit arrived; set by the driver before Receive
+	Class   Class     // what the classifier found; zero if none has looked yet
+	Port    PortID    // where it came in
+	Out     PortID    // where it goes out; the switch's own use
+	Queue   uint8     // egress queue; the switch's own use
+	PG      uint8     // ingress priority group; the switch's own use
+	Flow    uint32    // the owner's own use (the NIC keeps the local QPN here)
+}
+
+// PortID numbers the ports of a device from 0.
+type PortID uint16
+
+// Bytes is the frame from the destination MAC on; valid while the caller owns the frame.
+func (f *Frame) Bytes() []byte { return f.buf[f.off : f.off+f.size] }
+
+// Len is the number of bytes in the frame.
+func (f *Frame) Len() unit.Bytes { return unit.Bytes(f.size) }
+
+// Cap is the largest size Resize accepts now.
+func (f *Frame) Cap() int { return len(f.buf) - f.off }
+
+// Resize sets the length, keeping the bytes. New bytes at the end hold what was there before.
+func (f *Frame) Resize(n int) {
+	if n < 0 || n > f.Cap() {
+		panic(fmt.Sprintf("frame: resize to %d of %d", n, f.Cap()))
+	}
+	f.size = n
+}
+
+// Set makes the frame a copy of b. It reports false, changing nothing, if b does not fit.
+func (f *Frame) Set(b []byte) bool {
+	if len(b) > len(f.buf)-headroom {
+		return false
+	}
+	f.off = headroom
+	f.size = copy(f.buf[f.off:], b)
+	return true
+}
+
+// Release gives the frame back to its pool. Only the owner may, and only once.
+func (f *Frame) Release() { f.pool.put(f) }

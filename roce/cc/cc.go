@@ -1,0 +1,59 @@
+package cc
+
+import (
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Algorithm is the reaction point of one QP. It is a pure machine: time comes in with each call.
+type Algorithm interface {
+	// Sent tells that a data packet of n bytes (whole frame) left for the wire.
+	Sent(now unit.Time, n unit.Bytes)
+	// Ack tells that the receiver acknowledged new data.
+	Ack(now unit.Time, a Ack)
+	// Nack tells of a NAK sequence error: data was lost.
+	Nack(now unit.Time)
+	// CNP tells of a congestion notification packet for this QP.
+	CNP(now unit.Time, c CNP)
+	// RTT delivers the answer to a probe that Limit asked for.
+	RTT(now unit.Time, rtt time.Duration)
+	// Timeout tells that the retransmission timer ran out.
+	Timeout(now unit.Time)
+
+	// NextWake is when Wake must be called; unit.Never if the algorithm waits for nothing.
+	NextWake() unit.Time
+	Wake(now unit.Time)
+
+	// Limit is what the QP may do from now on. It changes only inside the calls above.
+	Limit() Limit
+	// State shows the inside for counters, logs and plots; same names, same order, every time.
+	State() []Value
+}
+
+// Limit is the outcome of an algorithm.
+type Limit struct {
+	Rate   unit.Rate  // of whole frames; at most the line rate
+	Window unit.Bytes // bytes in flight at most; 0 means no window
+	Probe  bool       // an RTT probe is wanted
+}
+
+// Ack describes newly acknowledged data.
+type Ack struct {
+	Bytes   unit.Bytes // newly acknowledged
+	Packets int
+	ECNEcho bool // the acknowledgement carried an echo of CE
+}
+
+// CNP describes a congestion notification packet. The zero value is a plain one; algorithms
+// whose receiver says more in it ([DCQCN+] section 5) read the other fields.
+type CNP struct {
+	Interval time.Duration // the receiver's current CNP interval, 0 if it did not say
+	Flows    int           // congested flows the receiver sees, 0 if it did not say
+}
+
+// Value is one named number of an algorithm's state.
+type Value struct {
+	Name  string // e.g. "alpha", "target_rate_bps"
+	Value float64
+}
