@@ -1,5 +1,7 @@
 package frame
 
+import "github.com/rocelab/rocelab/dataplane/wire"
+
 // Class is what one look at a frame's headers tells: the result of classification, by the XDP
 // program on real frames or by its Go twin (package classify). The two are held equal by a
 // differential test.
@@ -39,13 +41,13 @@ func (k Kind) String() string { return kindNames[k] }
 // IsRoCE reports whether the frame carries RoCEv2, over IPv4 or IPv6.
 func (k Kind) IsRoCE() bool { return k == RoCE4 || k == RoCE6 }
 
-// ECN is the codepoint in the low two bits of the traffic class octet. RFC 3168 section 5.
-type ECN uint8
+// ECN is the congestion codepoint of the IP header.
+type ECN = wire.ECN
 
 // The four codepoints.
 const (
-	NotECT ECN = 0
-	ECT1   ECN = 1
-	ECT0   ECN = 2
-	CE     ECN = 3
+	NotECT = wire.NotECT
+	ECT1   = wire.ECT1
+	ECT0   = wire.ECT0
+	CE     = wire.CE
 )
