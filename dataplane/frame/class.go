@@ -10,7 +10,7 @@ type Class struct {
 	TC    uint8 // traffic class 0..7 by the port's DSCP or PCP map
 	ECN   ECN
 	L3Off uint8 // offset of the network header, 0 if none
-	L4Off uint8 // offset of the transport header, 0 if none
+	L4Off uint8 // offset of the UDP or TCP header, 0 if none
 	DSCP  uint8
 	Hash  uint32 // over addresses, protocol and ports: the entropy for ECMP; 0 if not IP
 }
@@ -23,9 +23,9 @@ const (
 	Unclassified Kind = iota
 	Malformed         // headers contradict the length or each other
 	Other             // any EtherType not named here, ARP among them
-	IPv4              // and no RoCEv2
-	IPv6              // and no RoCEv2
-	RoCE4             // UDP destination port 4791 over IPv4, first fragment
+	IPv4              // and not RoCEv2
+	IPv6              // and not RoCEv2
+	RoCE4             // UDP destination port 4791 over IPv4, and not a fragment
 	RoCE6             // the same over IPv6
 	PFC               // MAC control opcode 0x0101
 	Pause             // MAC control opcode 0x0001

@@ -41,7 +41,8 @@ func TestRoCEFrameOfARealPeer(t *testing.T) {
 	}
 	ip, ok := AsIPv4(b[EthernetLen:])
 	if !ok || ip.Version() != 4 || ip.HeaderLen() != 20 || ip.TotalLen() != 48 ||
-		ip.ID() != 0x3bb5 || !ip.DontFragment() || ip.MoreFragments() || ip.FragmentOffset() != 0 || ip.TTL() != 64 ||
+		ip.ID() != 0x3bb5 || !ip.DontFragment() || ip.MoreFragments() ||
+		ip.FragmentOffset() != 0 || ip.TTL() != 64 ||
 		ip.Protocol() != ProtoUDP || ip.Src() != [4]byte{10, 9, 0, 1} ||
 		ip.Dst() != [4]byte{10, 9, 0, 2} {
 		t.Fatalf("ipv4: % x", *ip)
