@@ -22,7 +22,7 @@ type Device interface {
 	Receive(now unit.Time, port PortID, f *frame.Frame)
 	// Transmit is asked when the port's wire is free. It gives up ownership of the frame to
 	// send, or returns nil when nothing is eligible (empty, paused, paced). The driver then
-	// removes the port from Ready.
+	// removes the port from Ready; the device never does.
 	Transmit(now unit.Time, port PortID) *frame.Frame
 	// Ready is the set of ports on which Transmit may have something. Devices add, drivers
 	// remove; it saves asking every port after every event.

@@ -1,5 +1,7 @@
 package frame
 
+import "github.com/rocelab/rocelab/dataplane/wire"
+
 // Class is what one look at a frame's headers tells: the result of classification, by the XDP
 // program on real frames or by its Go twin (package classify). The two are held equal by a
 // differential test.
@@ -8,7 +10,7 @@ type Class struct {
 	TC    uint8 // traffic class 0..7 by the port's DSCP or PCP map
 	ECN   ECN
 	L3Off uint8 // offset of the network header, 0 if none
-	L4Off uint8 // offset of the transport header, 0 if none
+	L4Off uint8 // offset of the UDP or TCP header, 0 if none
 	DSCP  uint8
 	Hash  uint32 // over addresses, protocol and ports: the entropy for ECMP; 0 if not IP
 }
@@ -21,9 +23,9 @@ const (
 	Unclassified Kind = iota
 	Malformed         // headers contradict the length or each other
 	Other             // any EtherType not named here, ARP among them
-	IPv4              // and no RoCEv2
-	IPv6              // and no RoCEv2
-	RoCE4             // UDP destination port 4791 over IPv4, first fragment
+	IPv4              // and not RoCEv2
+	IPv6              // and not RoCEv2
+	RoCE4             // UDP destination port 4791 over IPv4, and not a fragment
 	RoCE6             // the same over IPv6
 	PFC               // MAC control opcode 0x0101
 	Pause             // MAC control opcode 0x0001
@@ -39,13 +41,13 @@ func (k Kind) String() string { return kindNames[k] }
 // IsRoCE reports whether the frame carries RoCEv2, over IPv4 or IPv6.
 func (k Kind) IsRoCE() bool { return k == RoCE4 || k == RoCE6 }
 
-// ECN is the codepoint in the low two bits of the traffic class octet. RFC 3168 section 5.
-type ECN uint8
+// ECN is the congestion codepoint of the IP header.
+type ECN = wire.ECN
 
 // The four codepoints.
 const (
-	NotECT ECN = 0
-	ECT1   ECN = 1
-	ECT0   ECN = 2
-	CE     ECN = 3
+	NotECT = wire.NotECT
+	ECT1   = wire.ECT1
+	ECT0   = wire.ECT0
+	CE     = wire.CE
 )

@@ -1,0 +1,112 @@
+package clock
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Governor sets the speed of a page. One per lab.
+//
+// Every Adjust looks at the share of real time since the last one during which the clock was held
+// for a late loop. Above holdHigh it slows the clock, below holdLow it speeds it up, in steps of a
+// tenth: multiplicative both ways, because the right speed is unknown by orders of magnitude.
+type Governor struct {
+	page     *Page
+	min, max float64 // bounds of the dilation factor k
+
+	lastMono int64
+	lastHeld uint64
+}
+
+// A held clock costs real time only, never exactness, so the band is a matter of taste: low enough
+// that most frames are handled as they arrive, high enough that the machine is busy.
+const (
+	holdLow  = 0.05
+	holdHigh = 0.15
+	step     = 1.1
+)
+
+// NewGovernor keeps the dilation factor of p between min and max. Equal bounds fix it.
+func NewGovernor(p *Page, min, max float64) (*Governor, error) {
+	if min < 1 || max < min {
+		return nil, fmt.Errorf("dilation %g..%g: want 1 <= min <= max", min, max)
+	}
+	return &Governor{page: p, min: min, max: max}, nil
+}
+
+// Start lets the clock run, k real seconds for each virtual one.
+func (g *Governor) Start(k float64) {
+	mono := Monotonic()
+	g.lastMono, g.lastHeld = mono, g.page.words.At(wordHeldNs).Load()
+	g.page.words.At(wordStarted).CompareAndSwap(0, uint64(mono))
+	g.set(k)
+}
+
+// Stop makes the clock stand still.
+func (g *Governor) Stop() { g.setSpeed(0) }
+
+func (g *Governor) set(k float64) { g.setSpeed(uint64(speedOne / min(max(k, g.min), g.max))) }
+
+func (g *Governor) setSpeed(speed uint64) {
+	deadline := Monotonic() + int64(time.Second)
+	for Monotonic() < deadline {
+		mono := Monotonic()
+		if g.page.update(func(n uint64, s segment) {
+			g.page.store(n+1, segment{r0: max(mono, s.r0), v0: s.at(mono), speed: speed})
+		}) {
+			return
+		}
+	}
+}
+
+// Adjust moves the speed by at most one step. Call it every few tens of milliseconds.
+func (g *Governor) Adjust() {
+	mono, held := Monotonic(), g.page.words.At(wordHeldNs).Load()
+	share := float64(held-g.lastHeld) / float64(max(mono-g.lastMono, 1))
+	g.lastMono, g.lastHeld = mono, held
+	k := g.Dilation()
+	switch {
+	case k == 0:
+		return
+	case share > holdHigh:
+		k *= step
+	case share < holdLow:
+		k /= step
+	default:
+		return
+	}
+	g.set(k)
+}
+
+// Dilation is the factor k the clock runs at now, holds left aside; 0 if it stands still.
+func (g *Governor) Dilation() float64 {
+	s, ok := g.page.current()
+	if !ok || s.speed == 0 {
+		return 0
+	}
+	return speedOne / float64(s.speed)
+}
+
+// Status is what the clock did so far.
+type Status struct {
+	Virtual  unit.Time     // virtual time now
+	Real     time.Duration // real time since the first start
+	Held     time.Duration // real time during which it was held for a late loop
+	WorstLag time.Duration // largest lateness of any loop, virtual
+}
+
+// Status reads the page without holding the clock.
+func (p *Page) Status() Status {
+	mono := Monotonic()
+	st := Status{Virtual: p.Virtual(mono), Held: time.Duration(p.words.At(wordHeldNs).Load())}
+	if start := p.words.At(wordStarted).Load(); start != 0 {
+		st.Real = time.Duration(mono - int64(start))
+	}
+	for i := range MaxSlots {
+		late := p.words.At(p.slotWord(i, slotLate)).Load()
+		st.WorstLag = max(st.WorstLag, time.Duration(late))
+	}
+	return st
+}

@@ -1,0 +1,147 @@
+package clock
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Words of a slot.
+const (
+	slotDeadline = iota // virtual time by which the loop must act on its own
+	slotArrival         // virtual time of the earliest frame handed to it and not yet taken
+	slotLate            // largest lateness seen, virtual ns
+)
+
+func (p *Page) slotWord(slot, word int) int { return slotBase + slotWords*slot + word }
+
+// Clock is one loop's view of a page. It is not safe for concurrent use.
+type Clock struct {
+	page  *Page
+	slot  int
+	slots int // slots in use, the ones to look at
+	last  unit.Time
+}
+
+// NewClock returns the view of the loop with the given slot, of slots in use in all.
+func NewClock(p *Page, slot, slots int) (*Clock, error) {
+	if slot < 0 || slot >= slots || slots > MaxSlots {
+		return nil, fmt.Errorf("clock slot %d of %d: at most %d slots", slot, slots, MaxSlots)
+	}
+	return &Clock{page: p, slot: slot, slots: slots}, nil
+}
+
+// Page is the page behind the clock.
+func (c *Clock) Page() *Page { return c.page }
+
+// Monotonic reads CLOCK_MONOTONIC, the clock that XDP programs stamp with.
+func Monotonic() int64 {
+	var ts unix.Timespec
+	// The call cannot fail for this clock.
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return ts.Nano()
+}
+
+// Now returns the virtual time, which never goes back, and the monotonic time it was read at. It
+// holds the clock for loops that are late.
+func (c *Clock) Now() (unit.Time, int64) {
+	mono := Monotonic()
+	s, ok := c.page.current()
+	if !ok {
+		return c.last, mono
+	}
+	v := s.at(mono)
+	if limit := c.limit(); v > limit && s.speed != 0 {
+		c.hold(mono, limit)
+		v = max(limit, s.v0)
+	}
+	c.last = max(c.last, v)
+	return c.last, mono
+}
+
+// limit is the latest time the clock may show: the budget past the earliest deadline.
+func (c *Clock) limit() unit.Time {
+	budget := c.page.Budget()
+	if budget == unit.Never {
+		return unit.Never
+	}
+	earliest := never
+	for i := range c.slots {
+		base := c.page.slotWord(i, slotDeadline)
+		earliest = min(earliest, c.page.words.At(base).Load(), c.page.words.At(base+1).Load())
+	}
+	if unit.Time(earliest) == unit.Never {
+		return unit.Never
+	}
+	return unit.Time(earliest) + budget
+}
+
+// hold makes limit the virtual time of this moment. Somebody else's hold a moment earlier is as
+// good, so losing the race for the lock is no failure.
+func (c *Clock) hold(mono int64, limit unit.Time) {
+	c.page.update(func(n uint64, s segment) {
+		over := s.at(mono) - limit
+		if over <= 0 || mono <= s.r0 || s.speed == 0 {
+			return
+		}
+		c.page.words.At(wordHeldNs).Add(uint64(int64(float64(over) * speedOne / float64(s.speed))))
+		next := segment{r0: mono, v0: max(limit, s.v0), speed: s.speed}
+		if next.v0 == s.v0 {
+			c.page.store(n, next) // the same stop goes on
+			return
+		}
+		c.page.store(n+1, next)
+	})
+}
+
+// Publish tells the others by when this loop must act: it will not be asked before.
+func (c *Clock) Publish(deadline unit.Time) {
+	c.page.words.At(c.page.slotWord(c.slot, slotDeadline)).Store(uint64(deadline))
+}
+
+// TakeArrivals clears the mark of frames on their way to this loop. Call it before looking into
+// the rings: a frame handed over later marks the slot again.
+func (c *Clock) TakeArrivals() {
+	c.page.words.At(c.page.slotWord(c.slot, slotArrival)).Store(never)
+}
+
+// Handed marks that a frame was handed to the loop with the given slot at now.
+func (c *Clock) Handed(slot int, now unit.Time) {
+	w := c.page.words.At(c.page.slotWord(slot, slotArrival))
+	for {
+		old := w.Load()
+		if old <= uint64(now) || w.CompareAndSwap(old, uint64(now)) {
+			return
+		}
+	}
+}
+
+// Until returns how much real time passes before the clock shows v: 0 if it already does, -1 if it
+// stands still.
+func (c *Clock) Until(v unit.Time, mono int64) int64 {
+	s, ok := c.page.current()
+	if !ok || s.speed == 0 || v == unit.Never {
+		return -1
+	}
+	ahead := v - s.at(mono)
+	if ahead <= 0 {
+		return 0
+	}
+	return int64(float64(ahead)*speedOne/float64(s.speed)) + 1
+}
+
+// ReportLate keeps the largest lateness of this loop for the governor and the certificate.
+func (c *Clock) ReportLate(late unit.Time) {
+	w := c.page.words.At(c.page.slotWord(c.slot, slotLate))
+	if uint64(late) > w.Load() {
+		w.Store(uint64(late))
+	}
+}
+
+// Leave withdraws the slot: the clock no longer waits for this loop.
+func (c *Clock) Leave() {
+	c.Publish(unit.Never)
+	c.TakeArrivals()
+}

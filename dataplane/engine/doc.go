@@ -1,0 +1,11 @@
+// Package engine runs devices in time order: the part that both drivers share.
+//
+// It holds one queue of events (a frame arrives, a wire becomes free, a device wakes, a frame
+// leaves the far end of a wire) and enforces the rules of the contract: time never goes back, no
+// Wake comes early, Transmit is asked whenever a wire is free and the device says Ready, and
+// simultaneous events run in the order in which they were scheduled.
+//
+// The simulator puts all devices into one engine and lets time jump from event to event. The
+// loop puts one device into an engine, feeds it the arrivals of its sockets and runs it up to the
+// clock: a simulator slaved to real time. What the device decides is the same.
+package engine

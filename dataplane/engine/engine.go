@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Engine runs nodes in time order. It is not safe for concurrent use.
+type Engine struct {
+	now    unit.Time
+	inside queue // what happens in devices: arrivals, free wires, wakes, calls
+	wires  queue // frames on the wires, by the time they reach the far end
+	seq    uint64
+	events uint64
+}
+
+// Outlet is the far end of a port's wire. Deliver takes ownership of f at the time its last bit
+// arrives.
+type Outlet interface {
+	Deliver(now unit.Time, f *frame.Frame)
+}
+
+// Node is a device in an engine.
+type Node struct {
+	dev    dataplane.Device
+	eng    *Engine
+	ports  []port
+	wakeAt unit.Time // of the earliest evWake in the queue; Never if none
+}
+
+type port struct {
+	wire *link.Sender
+	out  Outlet
+	pool *frame.Pool // for duplicates made by faults
+	busy bool
+	down bool
+}
+
+// Port describes one port of a node.
+type Port struct {
+	Wire *link.Sender
+	Out  Outlet
+	Pool *frame.Pool // where a duplicated frame comes from; may be nil without that fault
+}
+
+// Now is the time up to which events have run.
+func (e *Engine) Now() unit.Time { return e.now }
+
+// Events is how many events have run.
+func (e *Engine) Events() uint64 { return e.events }
+
+// Next is the time of the earliest event, or unit.Never.
+func (e *Engine) Next() unit.Time { return min(e.inside.next(), e.wires.next()) }
+
+// NextDelivery is when the earliest frame on a wire reaches its far end, or unit.Never. It is the
+// next moment at which the outside sees anything, given no further arrivals.
+func (e *Engine) NextDelivery() unit.Time { return e.wires.next() }
+
+func (e *Engine) schedule(ev event) {
+	ev.seq = e.seq
+	e.seq++
+	if ev.kind == evDeliver {
+		e.wires.push(ev)
+		return
+	}
+	e.inside.push(ev)
+}
+
+// Add puts a device with its ports into the engine.
+func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
+	if len(ports) > dataplane.MaxPorts {
+		panic(fmt.Sprintf("engine: %d ports, at most %d", len(ports), dataplane.MaxPorts))
+	}
+	n := &Node{dev: dev, eng: e, wakeAt: unit.Never}
+	for _, p := range ports {
+		n.ports = append(n.ports, port{wire: p.Wire, out: p.Out, pool: p.Pool})
+	}
+	n.settle()
+	return n
+}
+
+// Arrive schedules the arrival of f on a port of n and takes ownership of f. A time that has
+// already passed is moved up to now: time never goes back.
+func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Frame) {
+	e.schedule(event{at: max(at, e.now), kind: evArrive, node: n, port: uint16(p), f: f})
+}
+
+// At schedules call, for scenarios and probes.
+func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
+	e.schedule(event{at: max(at, e.now), kind: evCall, call: call})
+}
+
+// Run handles all events up to and including t, then sets the time to t.
+func (e *Engine) Run(t unit.Time) {
+	for e.Next() <= t && e.Step() {
+	}
+	if t != unit.Never && t > e.now {
+		e.now = t
+	}
+}
+
+// Step handles the earliest event and reports whether there was one.
+func (e *Engine) Step() bool {
+	q := &e.inside
+	if len(e.wires.heap) > 0 && (len(q.heap) == 0 || e.wires.heap[0].before(&q.heap[0])) {
+		q = &e.wires
+	}
+	if len(q.heap) == 0 {
+		return false
+	}
+	ev := q.pop()
+	e.now = ev.at
+	e.events++
+	e.handle(&ev)
+	return true
+}
+
+func (e *Engine) handle(ev *event) {
+	n := ev.node
+	switch ev.kind {
+	case evArrive:
+		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, dataplane.PortID(ev.port)
+		n.dev.Receive(e.now, dataplane.PortID(ev.port), ev.f)
+	case evFree:
+		n.ports[ev.port].busy = false
+		n.dev.Ready().Add(dataplane.PortID(ev.port))
+	case evWake:
+		n.wake(ev.at)
+	case evDeliver:
+		n.ports[ev.port].out.Deliver(e.now, ev.f)
+		return // nothing about n has changed
+	case evCall:
+		ev.call(e.now)
+		return
+	}
+	n.settle()
+}
+
+func (n *Node) wake(at unit.Time) {
+	if at != n.wakeAt {
+		return // an earlier deadline replaced this one
+	}
+	n.wakeAt = unit.Never
+	if n.dev.NextWake() <= n.eng.now {
+		n.dev.Wake(n.eng.now)
+	}
+}
+
+// Settle tells the engine that the node's device was changed from outside (a flow was started, a
+// queue pair posted to): ready ports are asked again and the deadline is looked up.
+func (n *Node) Settle() { n.settle() }
+
+// settle asks every idle, ready port for frames and arms the next deadline.
+func (n *Node) settle() {
+	ready := n.dev.Ready()
+	for p, ok := ready.Next(0); ok; p, ok = ready.Next(p + 1) {
+		if n.ports[p].busy || n.ports[p].down {
+			// The wire's becoming free, or the link's coming up, puts it back.
+			ready.Remove(p)
+			continue
+		}
+		if f := n.dev.Transmit(n.eng.now, p); f != nil {
+			n.send(p, f)
+		}
+		ready.Remove(p)
+	}
+	if at := n.dev.NextWake(); at < n.wakeAt {
+		n.wakeAt = max(at, n.eng.now)
+		n.eng.schedule(event{at: n.wakeAt, kind: evWake, node: n})
+	}
+}
+
+func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
+	e, port := n.eng, &n.ports[p]
+	free, arrive := port.wire.Start(e.now, f.Len())
+	port.busy = true
+	e.schedule(event{at: free, kind: evFree, node: n, port: uint16(p)})
+	fate := port.wire.Judge(f.Len())
+	if fate.Lost {
+		f.Release()
+		return
+	}
+	if fate.FlipBit >= 0 {
+		f.Bytes()[fate.FlipBit/8] ^= 1 << (fate.FlipBit % 8)
+	}
+	if fate.Duplicate {
+		if twin := port.pool.Get(); twin != nil && twin.Set(f.Bytes()) {
+			e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p), f: twin})
+		}
+	}
+	e.schedule(event{at: arrive.Add(fate.Hold), kind: evDeliver, node: n, port: uint16(p), f: f})
+}
+
+// SetLink takes a port's link down or up. Frames already on the wire still arrive.
+func (n *Node) SetLink(p dataplane.PortID, up bool) {
+	if n.ports[p].down != up {
+		return
+	}
+	n.ports[p].down = !up
+	n.dev.SetLink(n.eng.now, p, up)
+	if up {
+		n.dev.Ready().Add(p)
+	}
+	n.settle()
+}

@@ -1,0 +1,205 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/engine"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Config is what a loop runs.
+type Config struct {
+	Device dataplane.Device
+	Pool   *frame.Pool
+	Clock  *clock.Clock
+	Ports  []Port
+	Log    *slog.Logger
+}
+
+// Port is one port of the device and its wire.
+type Port struct {
+	Name     string
+	Wire     Wire
+	Link     link.Config
+	PeerSlot int // clock slot of the loop at the other end; -1 if it shares no clock with us
+	// Open opens the wire anew after its device went away; nil if that is not possible. It runs
+	// on a goroutine of its own.
+	Open func() (Wire, error)
+}
+
+// burst is how many frames a turn takes from one wire at most.
+const burst = 256
+
+// maxSleep bounds a sleep in real time, so that a change of the clock's speed is noticed.
+const maxSleep = 5 * time.Millisecond
+
+// Loop runs one device. Run is its thread; the other methods may be called from any goroutine.
+type Loop struct {
+	cfg     Config
+	engine  engine.Engine
+	node    *engine.Node
+	ports   []*port
+	stats   Stats
+	now     unit.Time
+	slack   time.Duration // how late the inside of the device may run unseen
+	polls   []unix.PollFd
+	arrived [burst]Arrival
+	mail    mailbox
+	ctx     context.Context // of Run; ends the goroutines that open wires
+}
+
+// Stats are the loop's own measurements, in virtual time.
+type Stats struct {
+	Turns     uint64
+	Events    uint64
+	Delivered Hist // how late frames were handed to the kernel
+	Arrived   Hist // how late arrivals were handled
+	Slips     Hist // arrivals stamped before a moment that had already been decided
+	PortsDown uint64
+	Ports     []WireStats
+}
+
+// New builds a loop around a device.
+func New(cfg Config) (*Loop, error) {
+	l := &Loop{cfg: cfg, slack: time.Hour}
+	if err := l.mail.open(); err != nil {
+		return nil, err
+	}
+	var ports []engine.Port
+	for i := range cfg.Ports {
+		p := &port{Port: cfg.Ports[i], loop: l, id: dataplane.PortID(i)}
+		p.sender = link.NewSender(p.Link)
+		l.ports = append(l.ports, p)
+		ports = append(ports, engine.Port{Wire: p.sender, Out: p, Pool: cfg.Pool})
+		l.slack = min(l.slack, p.Link.Delay/2)
+	}
+	l.node = l.engine.Add(cfg.Device, ports)
+	l.polls = make([]unix.PollFd, len(l.ports)+1)
+	l.stats.Ports = make([]WireStats, len(l.ports))
+	return l, nil
+}
+
+// ErrStopped is returned for work given to a loop that does not run any more.
+var ErrStopped = errors.New("the loop has stopped")
+
+// Run turns until ctx ends. It locks its thread and closes the wires when it returns.
+func (l *Loop) Run(ctx context.Context) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.ctx = ctx
+	stop := context.AfterFunc(ctx, l.mail.wake)
+	defer stop()
+	defer l.close()
+	// Without this a sleeping thread is woken up to 50 us late. prctl(2) PR_SET_TIMERSLACK.
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set timer slack: %w", err)
+	}
+	for ctx.Err() == nil {
+		if err := l.turn(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Loop) close() {
+	l.cfg.Clock.Leave()
+	l.mail.close()
+	for _, p := range l.ports {
+		if p.Wire != nil {
+			p.Wire.Close()
+		}
+	}
+}
+
+func (l *Loop) turn() error {
+	c := l.cfg.Clock
+	c.TakeArrivals()
+	now, _ := c.Now()
+	c.Publish(now) // we are at work on everything up to now
+	l.now = now
+	for _, p := range l.ports {
+		p.receive()
+	}
+	l.engine.Run(now)
+	l.mail.run(now, l.node)
+	backlog := false
+	for _, p := range l.ports {
+		backlog = p.flush() || backlog
+	}
+	l.stats.Turns++
+	deadline := min(l.engine.NextDelivery(), l.engine.Next().Add(l.slack))
+	c.Publish(deadline)
+	return l.sleep(deadline, backlog)
+}
+
+// sleep waits for an arrival, for mail, or until the deadline.
+func (l *Loop) sleep(deadline unit.Time, backlog bool) error {
+	wait := l.cfg.Clock.Until(deadline, clock.Monotonic())
+	switch {
+	case wait == 0 && !backlog:
+		return nil
+	case backlog:
+		wait = int64(20 * time.Microsecond) // for transmit chunks to come back
+	case wait < 0 || wait > int64(maxSleep):
+		wait = int64(maxSleep)
+	}
+	for i, p := range l.ports {
+		l.polls[i] = unix.PollFd{Fd: -1, Events: unix.POLLIN}
+		if p.Wire != nil {
+			l.polls[i].Fd = int32(p.Wire.FD())
+		}
+	}
+	l.polls[len(l.ports)] = unix.PollFd{Fd: int32(l.mail.fd), Events: unix.POLLIN}
+	ts := unix.NsecToTimespec(wait)
+	_, err := unix.Ppoll(l.polls, &ts, nil)
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("ppoll: %w", err)
+	}
+	return nil
+}
+
+// Do runs fn on the loop's thread between two turns and returns when it has run. fn may use the
+// device; whatever it changes there is noticed.
+func (l *Loop) Do(fn func(now unit.Time)) error { return l.mail.do(fn) }
+
+// Every calls fn on the loop's thread at every multiple of interval in virtual time, from the next
+// one on, as long as it returns true.
+func (l *Loop) Every(interval time.Duration, fn func(now unit.Time) bool) error {
+	return l.Do(func(now unit.Time) {
+		step := unit.Time(interval)
+		var tick func(unit.Time)
+		tick = func(at unit.Time) {
+			if fn(at) {
+				l.engine.At(at+step, tick)
+			}
+		}
+		l.engine.At((now/step+1)*step, tick)
+	})
+}
+
+// Stats returns a copy of the measurements.
+func (l *Loop) Stats() (st Stats, err error) {
+	err = l.Do(func(unit.Time) {
+		st = l.stats
+		st.Events = l.engine.Events()
+		st.Ports = make([]WireStats, len(l.ports))
+		for i, p := range l.ports {
+			st.Ports[i] = p.wireStats()
+		}
+	})
+	return st, err
+}

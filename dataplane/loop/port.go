@@ -1,0 +1,164 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// port is a port of the device at work: the outlet of its emulated link and the inlet of its wire.
+type port struct {
+	Port
+	loop    *Loop
+	id      dataplane.PortID
+	sender  *link.Sender
+	backlog []*frame.Frame // due, but the kernel had no room yet; oldest first
+	dirty   bool           // Send was called since the last Flush
+	past    WireStats      // of wires this port had before
+	marked  bool           // the peer's slot is marked for this turn
+}
+
+// receive takes what has arrived and schedules it at its time stamp.
+func (p *port) receive() {
+	if p.Wire == nil {
+		return
+	}
+	l := p.loop
+	n := p.Wire.Receive(l.cfg.Pool, l.arrived[:])
+	for _, a := range l.arrived[:n] {
+		at := l.now
+		if a.Mono != 0 {
+			at = min(at, l.cfg.Clock.Page().Virtual(a.Mono))
+		}
+		l.stats.Arrived.Add(l.now.Sub(at))
+		if decided := l.engine.Now(); at < decided {
+			l.stats.Slips.Add(decided.Sub(at))
+		}
+		l.engine.Arrive(l.node, p.id, at, a.Frame)
+	}
+}
+
+// Deliver is called by the engine when f has crossed the link: it leaves for the kernel.
+func (p *port) Deliver(due unit.Time, f *frame.Frame) {
+	l := p.loop
+	late := l.now.Sub(due)
+	l.stats.Delivered.Add(late)
+	l.cfg.Clock.ReportLate(unit.Time(late))
+	if p.Wire == nil {
+		p.past.Down++
+		f.Release()
+		return
+	}
+	p.announce(f.Meta.Class.Kind)
+	if len(p.backlog) > 0 || !p.Wire.Send(f) {
+		p.backlog = append(p.backlog, f)
+		return
+	}
+	p.dirty = true
+}
+
+// announce tells the clock, before the kernel has the frame, that the peer has something to do.
+// Frames that a NIC's program passes to its kernel are not the peer's to handle.
+func (p *port) announce(kind frame.Kind) {
+	forKernel := kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6
+	if p.PeerSlot < 0 || p.marked || forKernel {
+		return
+	}
+	p.marked = true
+	p.loop.cfg.Clock.Handed(p.PeerSlot, p.loop.now)
+}
+
+// flush hands everything to the kernel and reports whether frames are still waiting for room.
+func (p *port) flush() bool {
+	if !p.dirty && len(p.backlog) == 0 {
+		return false
+	}
+	p.marked = false
+	for len(p.backlog) > 0 && p.Wire != nil && p.Wire.Send(p.backlog[0]) {
+		p.backlog = append(p.backlog[:0], p.backlog[1:]...)
+	}
+	p.dirty = false
+	if p.Wire != nil {
+		if err := p.Wire.Flush(); err != nil {
+			p.down(err)
+		}
+	}
+	return len(p.backlog) > 0
+}
+
+// down ends the wire: the link is down, and opened again as soon as the device is back.
+func (p *port) down(why error) {
+	l := p.loop
+	if p.Wire == nil {
+		return
+	}
+	l.cfg.Log.Warn("port is down", "port", p.Name, "reason", why)
+	p.past = p.wireStats()
+	p.Wire.Close()
+	p.Wire = nil
+	for _, f := range p.backlog {
+		p.past.Down++
+		f.Release()
+	}
+	p.backlog = p.backlog[:0]
+	l.stats.PortsDown++
+	l.node.SetLink(p.id, false)
+	if p.Open != nil {
+		go p.reopen()
+	}
+}
+
+// reopen tries until the device is back or the loop ends.
+func (p *port) reopen() {
+	l := p.loop
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		wire, err := p.Open()
+		if err != nil {
+			continue // still away; the port's state is visible as down
+		}
+		err = l.Do(func(unit.Time) {
+			p.Wire = wire
+			l.node.SetLink(p.id, true)
+			l.cfg.Log.Info("port is up again", "port", p.Name)
+		})
+		if err != nil {
+			wire.Close()
+		}
+		return
+	}
+}
+
+// PortDown tells the loop that the device of a port went away or down; the loop may not notice by
+// itself as long as it has nothing to send there.
+func (l *Loop) PortDown(name string, why error) error {
+	for _, p := range l.ports {
+		if p.Name == name {
+			return l.Do(func(unit.Time) { p.down(why) })
+		}
+	}
+	return fmt.Errorf("no port %s", name)
+}
+
+// Up reports whether a port has a working wire. For the loop's thread only.
+func (l *Loop) Up(id dataplane.PortID) bool { return l.ports[id].Wire != nil }
+
+// Link is a port's sending side, for faults and rate changes. For the loop's thread only.
+func (l *Loop) Link(id dataplane.PortID) *link.Sender { return l.ports[id].sender }
+
+func (p *port) wireStats() WireStats {
+	if p.Wire == nil {
+		return p.past
+	}
+	return p.past.Plus(p.Wire.Stats())
+}

@@ -1,0 +1,19 @@
+package wire
+
+import "github.com/rocelab/rocelab/dataplane/unit"
+
+// What a frame costs on the line beyond its bytes in memory. IEEE 802.3-2022 3.1.1, 4.4.2.
+const (
+	preambleLen unit.Bytes = 7
+	sfdLen      unit.Bytes = 1
+	fcsLen      unit.Bytes = 4
+	ifgLen      unit.Bytes = 12
+
+	// Overhead is added to every frame's length to get its time on the wire.
+	Overhead = preambleLen + sfdLen + fcsLen + ifgLen
+	// MinFrame is the shortest frame without FCS; a MAC pads to it.
+	MinFrame unit.Bytes = 60
+)
+
+// OnLine is how many byte times a frame of n bytes in memory occupies a line.
+func OnLine(n unit.Bytes) unit.Bytes { return max(n, MinFrame) + Overhead }
