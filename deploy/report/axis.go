@@ -48,3 +48,8 @@ func (a axis) at(v float64) float64 { return v / a.unit.size / a.max }
 func (a axis) label(tick float64) string {
 	return strconv.FormatFloat(math.Round(tick*1e6)/1e6, 'f', -1, 64)
 }
+
+// text prints a value in the unit of the axis, to three digits.
+func (a axis) text(v float64) string {
+	return withUnit(strconv.FormatFloat(v/a.unit.size, 'g', 3, 64), a.unit.name)
+}

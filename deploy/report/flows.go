@@ -13,6 +13,10 @@ import (
 // stand out and the others are drawn alike.
 const colourFlows = 8
 
+// flowColumns is how finely the line of a flow follows it. Rates jump from interval to interval;
+// columns of three pixels leave the jumps to the band of extremes and keep the lines apart.
+const flowColumns = innerWidth / 3
+
 // flows draws a line per flow and its legend.
 func (p *plot) flows(c *canvas, run *result.Run, series [][]float64) {
 	if len(series) > colourFlows {
@@ -20,7 +24,7 @@ func (p *plot) flows(c *canvas, run *result.Run, series [][]float64) {
 	} else {
 		for i := range series {
 			class := "f" + strconv.Itoa(i)
-			if p.flow(c, run, series[i], class, flowName(run, i), innerWidth) {
+			if p.flow(c, run, series[i], class, flowName(run, i), flowColumns) {
 				p.Legend = append(p.Legend, key{class, flowName(run, i)})
 			}
 		}
@@ -35,7 +39,7 @@ func (p *plot) crowd(c *canvas, run *result.Run, series [][]float64) {
 	slowest, fastest := extremes(run, len(series))
 	for i := range series {
 		if i != slowest && i != fastest {
-			p.flow(c, run, series[i], "crowd", flowName(run, i), innerWidth/4)
+			p.flow(c, run, series[i], "crowd", flowName(run, i), flowColumns)
 		}
 	}
 	p.Legend = []key{{"crowd", fmt.Sprintf("%d flows", len(series)-2)}}
@@ -44,7 +48,7 @@ func (p *plot) crowd(c *canvas, run *result.Run, series [][]float64) {
 		index       int
 	}{{"slowest", "f1", slowest}, {"fastest", "f0", fastest}} {
 		name := fmt.Sprintf("%s: %s", e.word, flowName(run, e.index))
-		if p.flow(c, run, series[e.index], e.class, name, innerWidth/2) {
+		if p.flow(c, run, series[e.index], e.class, name, flowColumns) {
 			p.Legend = append(p.Legend, key{e.class, name})
 		}
 	}

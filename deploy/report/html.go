@@ -24,7 +24,8 @@ type view struct {
 	Sections   []section
 	Parameters []row
 	ResultFile string
-	Columns    int // of the tables: the labels and the runs
+
+	NumbersWidth int // pixels that a table of numbers needs
 }
 
 // headline is the head of a run's column.
@@ -33,13 +34,15 @@ type headline struct {
 	Verdict string
 	Valid   bool
 	Facts   []result.Line
+	Failed  []string // the checks that made it invalid
 }
 
 // HTML writes a page that stands alone: no script, and nothing fetched from anywhere.
 func HTML(w io.Writer, r *result.Result) error {
 	v := view{
 		Result: r, Started: dayTime(r.Started), Settings: settings(&r.Scenario),
-		Panels: panels(r), Sections: sections(r), Parameters: parameters(r), ResultFile: ResultFile, Columns: 1 + len(r.Runs),
+		Panels: panels(r), Sections: sections(r), Parameters: parameters(r),
+		ResultFile: ResultFile, NumbersWidth: 170 + 115*len(r.Runs),
 	}
 	for i := range r.Runs {
 		v.Headlines = append(v.Headlines, head(&r.Runs[i]))
@@ -52,7 +55,7 @@ func HTML(w io.Writer, r *result.Result) error {
 
 // head picks the few numbers that tell runs apart.
 func head(run *result.Run) headline {
-	return headline{
+	h := headline{
 		Name: runName(run), Verdict: verdict(run.Certificate), Valid: run.Certificate.Valid,
 		Facts: []result.Line{
 			{Name: "goodput", Value: bitRates.texts([]float64{run.TotalGoodputBps})[0]},
@@ -60,9 +63,19 @@ func head(run *result.Run) headline {
 			{Name: "queue p99", Value: sizes.texts([]float64{run.Queue.P99Bytes})[0]},
 			{Name: "PFC frames", Value: countText(run.PFC.FramesSent)},
 			{Name: "CNPs", Value: countText(run.CNPsSent)},
-			{Name: "drops", Value: orNone(dropped(run, func(result.Drop) bool { return true }))},
+			{Name: "drops", Value: orNone(dropped(run, anyDrop))},
 		},
 	}
+	for _, c := range run.Certificate.Checks {
+		if !c.OK {
+			text := c.Name + ": " + c.Value
+			if c.Limit != "" {
+				text += ", limit " + c.Limit
+			}
+			h.Failed = append(h.Failed, text)
+		}
+	}
+	return h
 }
 
 // parameters puts the settings of all runs beside each other, by name.

@@ -19,7 +19,8 @@ import (
 func hostile() map[string]*result.Result {
 	out := map[string]*result.Result{
 		"demo": synthetic(4, 1000), "long": synthetic(4, 5000), "one flow": synthetic(1, 200),
-		"many flows": synthetic(64, 400), "nine flows": synthetic(9, 50), "one sample": synthetic(2, 1),
+		"many flows": synthetic(64, 400), "nine flows": synthetic(9, 50),
+		"one sample": synthetic(2, 1),
 		"no sample": synthetic(2, 0), "empty": {}, "blank runs": {Runs: make([]result.Run, 3)},
 	}
 	ragged := synthetic(3, 40)

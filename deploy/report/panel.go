@@ -109,7 +109,7 @@ func (c *canvas) rates(s *result.Scenario) panel {
 		plot := c.plot(run, y, tallHeight)
 		plot.flows(c, run, run.Series.RatesBps)
 		if fair := fairShare(s, len(run.Flows)); fair > 0 {
-			plot.reference(y.at(fair), "fair share "+bitRates.short(roundTo3(fair)))
+			plot.reference(fair, "fair share "+y.text(fair))
 		}
 		p.Plots = append(p.Plots, plot)
 	}
@@ -141,7 +141,7 @@ func (c *canvas) limits(s *result.Scenario) panel {
 func (c *canvas) queue() panel {
 	top := 0.0
 	for i := range c.runs {
-		top = max(top, largest(c.runs[i].Series.QueueBytes))
+		top = max(top, largest(c.runs[i].Series.QueueBytes), c.runs[i].Queue.MeanBytes)
 	}
 	y := newAxis(sizes, top, 4, true)
 	p := panel{Title: "Queue at the bottleneck", Unit: y.unit.name}
@@ -150,7 +150,7 @@ func (c *canvas) queue() panel {
 		plot := c.plot(run, y, wideHeight)
 		plot.area(c, run.Series.TimeNs, run.Series.QueueBytes, "queue")
 		if mean := run.Queue.MeanBytes; plot.Empty == "" && mean > 0 {
-			plot.reference(y.at(mean), "mean "+sizes.short(roundTo3(mean)))
+			plot.reference(mean, "mean "+y.text(mean))
 		}
 		p.Plots = append(p.Plots, plot)
 	}
@@ -188,7 +188,7 @@ var counters = []counter{
 // counts draws events as bars of equal width in all runs.
 func (c *canvas) counts(k counter) panel {
 	width := c.binWidth()
-	top, bins := 1.0, make([][]bin, len(c.runs))
+	top, bins := 2.0, make([][]bin, len(c.runs))
 	for i := range c.runs {
 		s := &c.runs[i].Series
 		bins[i] = rebin(s.TimeNs, k.values(s), c.span, width)
@@ -201,8 +201,11 @@ func (c *canvas) counts(k counter) panel {
 	for i := range c.runs {
 		plot := c.plot(&c.runs[i], y, smallHeight)
 		plot.bars(bins[i], k.class)
-		if len(k.values(&c.runs[i].Series)) == 0 {
+		switch {
+		case len(k.values(&c.runs[i].Series)) == 0:
 			plot.Empty = noSamples
+		case len(bins[i]) == 0:
+			plot.Empty = "none"
 		}
 		p.Plots = append(p.Plots, plot)
 	}
@@ -226,12 +229,4 @@ func belowLink(top float64, s *result.Scenario) float64 {
 		return top
 	}
 	return min(top, 1.1*float64(s.LinkRateBps))
-}
-
-func roundTo3(v float64) float64 {
-	if v <= 0 {
-		return v
-	}
-	power := math.Pow(10, 2-math.Floor(math.Log10(v)))
-	return math.Round(v*power) / power
 }

@@ -26,7 +26,7 @@ type plot struct {
 	XTicks, YTicks []tick
 	Warmup         string // width of the part left out of the means, or nothing
 	Shapes         []shape
-	Refs           []reference
+	Refs           []string // heights of reference lines
 	Legend         []key
 	Empty          string // said instead of a drawing
 
@@ -38,9 +38,6 @@ type tick struct{ Pos, Label string }
 
 // shape is a path with the class that colours it.
 type shape struct{ Class, Path, Title string }
-
-// reference is a horizontal line with a name.
-type reference struct{ Y, TextY, Label string }
 
 // key is an entry of the legend.
 type key struct{ Class, Label string }
@@ -74,9 +71,6 @@ func (p *plot) Bottom() int { return p.Top + p.InnerH }
 // LabelX is where the labels of the y axis end.
 func (p *plot) LabelX() int { return p.Left - 6 }
 
-// RefX keeps the name of a reference line inside the frame.
-func (p *plot) RefX() int { return p.Left + p.InnerW - 4 }
-
 // MiddleX is the middle of the frame.
 func (p *plot) MiddleX() int { return p.Left + p.InnerW/2 }
 
@@ -90,11 +84,8 @@ func (p *plot) down(share float64) float64 {
 
 func right(share float64) float64 { return marginLeft + share*innerWidth }
 
-func (p *plot) reference(share float64, label string) {
-	y := p.down(share)
-	text := y - 5
-	if share > 0.9 {
-		text = y + 13
-	}
-	p.Refs = append(p.Refs, reference{number(y), number(text), label})
+// reference draws a horizontal line, named in the legend where no curve can hide it.
+func (p *plot) reference(value float64, label string) {
+	p.Refs = append(p.Refs, number(p.value(value)))
+	p.Legend = append(p.Legend, key{"ref", label})
 }

@@ -153,14 +153,18 @@ func flowControl(r *result.Result) section {
 			return countText(run.PFC.FramesReceived)
 		}),
 	}
-	return section{"PFC at the switch", append(rows, times.together(r, measure{"senders paused, sum",
-		func(run *result.Run) float64 { return float64(run.PFC.PausedNs) }})...)}
+	paused := measure{"senders paused, sum", func(run *result.Run) float64 {
+		return float64(run.PFC.PausedNs)
+	}}
+	return section{"PFC at the switch", append(rows, times.together(r, paused)...)}
 }
 
 func congestion(r *result.Result) section {
 	return section{"Congestion control", []row{
 		each(r, "algorithm", func(run *result.Run) string { return cmp.Or(run.Algorithm, "none") }),
-		each(r, "ECN marks", func(run *result.Run) string { return countText(run.ECNMarkedPackets) }),
+		each(r, "ECN marks", func(run *result.Run) string {
+			return countText(run.ECNMarkedPackets)
+		}),
 		each(r, "CNPs sent", func(run *result.Run) string { return countText(run.CNPsSent) }),
 		each(r, "CNPs handled", func(run *result.Run) string { return countText(run.CNPsHandled) }),
 	}}
@@ -178,7 +182,7 @@ func loss(r *result.Result) section {
 		}
 	}
 	rows := []row{each(r, "drops", func(run *result.Run) string {
-		return orNone(dropped(run, func(result.Drop) bool { return true }))
+		return orNone(dropped(run, anyDrop))
 	})}
 	for _, c := range causes {
 		label := strings.TrimSuffix("  "+c.reason+" at "+c.where, " at ")
@@ -188,15 +192,20 @@ func loss(r *result.Result) section {
 			}))
 		}))
 	}
-	return section{"Loss", append(rows, each(r, "retransmitted packets", func(run *result.Run) string {
-		var n uint64
-		for _, f := range run.Flows {
-			n += f.Retransmitted
-		}
-		return orNone(n)
-	}))}
+	return section{"Loss", append(rows, each(r, "retransmitted packets", retransmitted))}
 }
 
+func retransmitted(run *result.Run) string {
+	var n uint64
+	for _, f := range run.Flows {
+		n += f.Retransmitted
+	}
+	return orNone(n)
+}
+
+func anyDrop(result.Drop) bool { return true }
+
+// dropped adds up the drops that count.
 func dropped(run *result.Run, counts func(result.Drop) bool) (n uint64) {
 	for _, d := range run.Drops {
 		if counts(d) {
@@ -217,8 +226,9 @@ func execution(r *result.Result) section {
 	rows := times.together(r,
 		measure{"virtual time", func(run *result.Run) float64 { return float64(run.DurationNs) }},
 		measure{"warm-up", func(run *result.Run) float64 { return float64(run.WarmupNs) }})
-	rows = append(rows, times.together(r,
-		measure{"real time", func(run *result.Run) float64 { return float64(run.Clock.RealNs) }})...)
+	rows = append(rows, times.together(r, measure{"real time", func(run *result.Run) float64 {
+		return float64(run.Clock.RealNs)
+	}})...)
 	return section{"Clock and fidelity", append(rows,
 		each(r, "dilation k", func(run *result.Run) string { return fixed(run.Clock.Dilation, 1) }),
 		each(r, "held for late loops", func(run *result.Run) string {
@@ -229,7 +239,7 @@ func execution(r *result.Result) section {
 		}))}
 }
 
-// setting is one line of what was asked for.
+// settings is what was asked for, line by line.
 func settings(s *result.Scenario) []result.Line {
 	lines := []result.Line{
 		{Name: "senders", Value: strconv.Itoa(s.Senders)},

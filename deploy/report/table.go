@@ -197,8 +197,8 @@ func printCheck(out *bufio.Writer, mark string, c result.Check) {
 			}
 			return ""
 		}
-		line := fmt.Sprintf("  %-6s  %-*s  %*s   %s", mark, checkName, at(name), checkText, at(value),
-			at(limit))
+		line := fmt.Sprintf("  %-6s  %-*s  %*s   %s", mark, checkName, at(name),
+			checkText, at(value), at(limit))
 		fmt.Fprintln(out, strings.TrimRight(line, " "))
 		mark = ""
 	}

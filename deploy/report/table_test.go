@@ -63,7 +63,9 @@ func TestTableFitsTheTerminal(t *testing.T) {
 			run := &r.Runs[i]
 			run.Name = strings.Repeat("µ-name ", i*i)
 			run.TotalGoodputBps, run.JainIndex = math.NaN(), math.Inf(1)
-			run.Drops = []result.Drop{{Where: strings.Repeat("w", 99), Reason: "ring", Frames: 1 << 60}}
+			run.Drops = []result.Drop{
+				{Where: strings.Repeat("w", 99), Reason: "ring", Frames: 1 << 60},
+			}
 		}
 		var b bytes.Buffer
 		if err := Table(&b, r); err != nil {
@@ -92,7 +94,8 @@ func TestNumbers(t *testing.T) {
 		{percent(0.1234), "12.3 %"},
 		{percent(math.NaN()), none},
 		{fixed(math.Inf(-1), 2), none},
-		{strings.Join(bitRates.texts([]float64{9.2e9, 8e6, math.NaN()}), "|"), "9.20 Gb/s|0.01 Gb/s|-"},
+		{strings.Join(bitRates.texts([]float64{9.2e9, 8e6, math.NaN()}), "|"),
+			"9.20 Gb/s|0.01 Gb/s|-"},
 		{strings.Join(sizes.texts([]float64{203e3, 1500}), "|"), "203.0 KB|1.5 KB"},
 	} {
 		if c.got != c.want {
@@ -106,7 +109,8 @@ func TestWrap(t *testing.T) {
 		in   string
 		want string
 	}{
-		{"", ""}, {"a b", "a b"}, {"aaa bbb", "aaa|bbb"}, {"aaaaaaa", "aaaa|aaa"}, {"a  aaaa", "a|aaaa"},
+		{"", ""}, {"a b", "a b"}, {"aaa bbb", "aaa|bbb"}, {"aaaaaaa", "aaaa|aaa"},
+		{"a  aaaa", "a|aaaa"},
 	} {
 		if got := strings.Join(wrap(c.in, 4), "|"); got != c.want {
 			t.Errorf("wrap(%q, 4) = %q, want %q", c.in, got, c.want)
