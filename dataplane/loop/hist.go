@@ -10,6 +10,7 @@ import (
 type Hist struct {
 	Buckets [40]uint64
 	Count   uint64
+	Sum     time.Duration
 	Max     time.Duration
 }
 
@@ -18,6 +19,7 @@ func (h *Hist) Add(d time.Duration) {
 	d = max(d, 0)
 	h.Buckets[min(bits.Len64(uint64(d)), len(h.Buckets)-1)]++
 	h.Count++
+	h.Sum += d
 	h.Max = max(h.Max, d)
 }
 

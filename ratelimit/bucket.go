@@ -1,0 +1,80 @@
+package ratelimit
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// grain is one byte in the bucket's unit: 10^-9 bit, which is what 1 b/s carries in 1 ns.
+const grain = 8e9
+
+// Bucket is a token bucket with debt: a packet may go when the bucket owes nothing, and is then
+// charged in full. So the time of the next packet depends on what was sent, not on its own
+// size. Credit for idle time is kept up to Burst. Fractions are carried, not rounded away: a
+// sender that is always asked in time gets its rate exactly, in the long run.
+type Bucket struct {
+	rate    unit.Rate
+	burst   unit.Bytes
+	credit  int64 // in grains, negative in debt
+	updated unit.Time
+}
+
+// MaxBurst bounds the burst and the largest packet, so that credits fit their integer.
+const MaxBurst unit.Bytes = 1 << 29
+
+// NewBucket makes a bucket of rate r that keeps credit for burst bytes of idle time. It starts
+// full. Zero burst spaces packets evenly even after a pause.
+func NewBucket(now unit.Time, r unit.Rate, burst unit.Bytes) Bucket {
+	b := Bucket{rate: r, burst: min(max(burst, 0), MaxBurst), updated: now}
+	b.credit = int64(b.burst) * grain
+	return b
+}
+
+// most is the credit for a burst, and for the part of a nanosecond that rounding left over.
+func (b *Bucket) most() int64 { return int64(b.burst)*grain + int64(max(b.rate-1, 0)) }
+
+// Rate is the rate in force.
+func (b *Bucket) Rate() unit.Rate { return b.rate }
+
+// SetRate changes the rate from now on; credit and debt stay what they are in bytes.
+func (b *Bucket) SetRate(now unit.Time, r unit.Rate) {
+	b.refill(now)
+	b.rate = r
+}
+
+// Take charges n bytes sent at now.
+func (b *Bucket) Take(now unit.Time, n unit.Bytes) {
+	b.refill(now)
+	b.credit -= int64(n) * grain
+}
+
+// Ready is when the next packet may go: not later than now if it may go at once, unit.Never if
+// the rate is zero and something is owed.
+func (b *Bucket) Ready(now unit.Time) unit.Time {
+	b.refill(now)
+	if b.credit >= 0 {
+		return now
+	}
+	if b.rate <= 0 {
+		return unit.Never
+	}
+	owed := uint64(-b.credit)
+	wait := (owed + uint64(b.rate) - 1) / uint64(b.rate)
+	return now.Add(time.Duration(wait))
+}
+
+func (b *Bucket) refill(now unit.Time) {
+	elapsed := now.Sub(b.updated)
+	if elapsed <= 0 {
+		return
+	}
+	b.updated = now
+	hi, lo := bits.Mul64(uint64(max(b.rate, 0)), uint64(elapsed))
+	room := uint64(max(b.most()-b.credit, 0))
+	if hi != 0 || lo > room {
+		lo = room
+	}
+	b.credit += int64(lo)
+}

@@ -1,0 +1,114 @@
+package ib
+
+// Outgoing is one packet to build. Fields that the opcode does not have are ignored.
+type Outgoing struct {
+	Opcode  Opcode
+	TOS     uint8  // DSCP and ECN
+	ID      uint16 // IPv4 identification
+	AckReq  bool
+	PSN     PSN
+	RDMA    RDMA
+	AETH    Acknowledgement
+	Imm     uint32
+	Atomic  AtomicOperands
+	UD      Datagram
+	Payload []byte
+}
+
+// RDMA is the content of a RETH.
+type RDMA struct {
+	VA     uint64
+	RKey   uint32
+	Length uint32
+}
+
+// Acknowledgement is the content of an AETH, and of the atomic's answer behind it.
+type Acknowledgement struct {
+	Syndrome Syndrome
+	MSN      MSN
+	Original uint64
+}
+
+// AtomicOperands is the content of an AtomicETH beside address and key, which stand in RDMA.
+type AtomicOperands struct{ SwapAdd, Compare uint64 }
+
+// Datagram is the content of a DETH.
+type Datagram struct {
+	QKey     uint32
+	SourceQP QPN
+}
+
+// Size is how many bytes Build will write for o.
+func (h *Headers) Size(o *Outgoing) int {
+	return h.l4 + udpLen + BTHLen + o.Opcode.Info().Extended +
+		(len(o.Payload)+maxPad)&^maxPad + ICRCLen
+}
+
+// Build writes the whole packet into dst, from the destination MAC to the ICRC, and returns its
+// size. dst must have room for it.
+func (h *Headers) Build(dst []byte, o *Outgoing) int {
+	n := h.Size(o)
+	dst = dst[:n]
+	h.finish(dst, n-h.l3, o.TOS, o.ID)
+	b := dst[h.l4+udpLen:]
+	bth := (*BTH)(b)
+	bth.SetOpcode(o.Opcode)
+	bth.SetPSN(o.PSN)
+	bth.SetAckReq(o.AckReq)
+	bth.SetBECN(o.Opcode == CongestionNotify)
+	pad := -len(o.Payload) & maxPad
+	bth.SetPadCount(pad)
+	b = o.extended(b[BTHLen:])
+	b = b[copy(b, o.Payload):]
+	for i := range pad {
+		b[i] = 0
+	}
+	putICRC(b[pad:], ICRC(dst[h.l3:n-ICRCLen], h.l4-h.l3))
+	return n
+}
+
+// extended writes the extended headers and returns what is left of b. Order: IBTA 9.3.
+func (o *Outgoing) extended(b []byte) []byte {
+	has := &o.Opcode.Info().Has
+	if has.DETH {
+		d := (*DETH)(b)
+		d.SetQKey(o.UD.QKey)
+		d[4] = 0 // reserved; the buffer may hold anything
+		d.SetSourceQP(o.UD.SourceQP)
+		b = b[DETHLen:]
+	}
+	if has.RETH {
+		r := (*RETH)(b)
+		r.SetVA(o.RDMA.VA)
+		r.SetRKey(o.RDMA.RKey)
+		r.SetLength(o.RDMA.Length)
+		b = b[RETHLen:]
+	}
+	if has.AtomicETH {
+		a := (*AtomicETH)(b)
+		a.SetVA(o.RDMA.VA)
+		a.SetRKey(o.RDMA.RKey)
+		a.SetSwapAdd(o.Atomic.SwapAdd)
+		a.SetCompare(o.Atomic.Compare)
+		b = b[AtomicETHLen:]
+	}
+	if has.AETH {
+		a := (*AETH)(b)
+		a.SetSyndrome(o.AETH.Syndrome)
+		a.SetMSN(o.AETH.MSN)
+		b = b[AETHLen:]
+	}
+	if has.AtomicAckETH {
+		(*AtomicAckETH)(b).SetOriginal(o.AETH.Original)
+		b = b[AtomicAckETHLen:]
+	}
+	if has.Imm {
+		(*ImmDt)(b).SetValue(o.Imm)
+		b = b[ImmDtLen:]
+	}
+	if has.Reserved {
+		clear(b[:CNPReservedLen])
+		b = b[CNPReservedLen:]
+	}
+	return b
+}
