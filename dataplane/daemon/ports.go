@@ -28,6 +28,15 @@ type portWire struct {
 	prog *bpf.Program
 }
 
+// Stats adds what the program counted to what the socket did.
+func (w *portWire) Stats() loop.WireStats {
+	st := w.Socket.Stats()
+	if c, err := w.prog.Counters(); err == nil {
+		st.OnDevice = c.Received
+	}
+	return st
+}
+
 // Close detaches the program after the socket, so that no frame is redirected to nowhere.
 func (w *portWire) Close() error {
 	err := w.Socket.Close()

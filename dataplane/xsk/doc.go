@@ -9,5 +9,6 @@
 // asavie/xdp carries the rings. Its traps are closed here: it offers received chunks again as free
 // (the receive half is never taken from its free list), it scans all chunks for free ones (done
 // once per burst of the whole transmit half), it panics when sendto fails because the device has
-// gone (recovered at one place, the wire then reports down), and its millisecond Poll is not used.
+// gone (recovered at one place, the wire then reports down), it closes a socket without unmapping
+// its rings, which keeps the queue busy (unmap.go), and its millisecond Poll is not used.
 package xsk

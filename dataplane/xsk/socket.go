@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/asavie/xdp"
 	"github.com/cilium/ebpf"
@@ -39,20 +40,14 @@ type Socket struct {
 	batch  []xdp.Desc // transmit chunks to hand over with the next Flush
 	refill []xdp.Desc // receive chunks to give back
 	stats  loop.WireStats
+	closed bool
 	err    error // why the wire went down; nil while it is up
 }
 
 // Open binds a socket to queue 0 of the device and puts it into the program's XSKMAP. The
 // calling thread must be in the device's network namespace.
 func Open(ifindex int, xskMap *ebpf.Map, opts Options) (*Socket, error) {
-	sock, err := xdp.NewSocket(ifindex, 0, &xdp.SocketOptions{
-		NumFrames:              opts.Receive + opts.Transmit,
-		FrameSize:              opts.Chunk,
-		FillRingNumDescs:       opts.Receive,
-		RxRingNumDescs:         opts.Receive,
-		TxRingNumDescs:         opts.Transmit,
-		CompletionRingNumDescs: opts.Transmit,
-	})
+	sock, err := bind(ifindex, opts)
 	if err != nil {
 		return nil, explain(err, opts)
 	}
@@ -69,6 +64,26 @@ func Open(ifindex int, xskMap *ebpf.Map, opts Options) (*Socket, error) {
 		return nil, fmt.Errorf("register AF_XDP socket in XSKMAP: %w", err)
 	}
 	return s, nil
+}
+
+// bind opens the socket. The kernel lets go of a closed socket's queue in the background, so a
+// queue that is busy is asked for again, for a second at most.
+func bind(ifindex int, opts Options) (*xdp.Socket, error) {
+	const attempts, pause = 100, 10 * time.Millisecond
+	for i := 0; ; i++ {
+		sock, err := xdp.NewSocket(ifindex, 0, &xdp.SocketOptions{
+			NumFrames:              opts.Receive + opts.Transmit,
+			FrameSize:              opts.Chunk,
+			FillRingNumDescs:       opts.Receive,
+			RxRingNumDescs:         opts.Receive,
+			TxRingNumDescs:         opts.Transmit,
+			CompletionRingNumDescs: opts.Transmit,
+		})
+		if err == nil || !strings.Contains(err.Error(), unix.EBUSY.Error()) || i == attempts {
+			return sock, err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // explain adds what an operator can do. asavie/xdp formats errors with %v, so the text decides.
@@ -92,7 +107,7 @@ func (s *Socket) FD() int { return s.sock.FD() }
 
 // Receive copies frames out of the ring into frames of the pool, at most len(dst).
 func (s *Socket) Receive(pool *frame.Pool, dst []loop.Arrival) (n int) {
-	if s.err != nil {
+	if s.err != nil || s.closed {
 		return 0
 	}
 	s.refill = s.refill[:0]
@@ -209,7 +224,7 @@ var (
 // Stats reads the wire's counters, those of the kernel included.
 func (s *Socket) Stats() loop.WireStats {
 	st := s.stats
-	if s.sock.FD() < 0 {
+	if s.closed {
 		return st
 	}
 	if k, err := s.sock.Stats(); err == nil {
@@ -221,5 +236,11 @@ func (s *Socket) Stats() loop.WireStats {
 	return st
 }
 
-// Close releases the socket and its memory.
-func (s *Socket) Close() error { return s.sock.Close() }
+// Close releases the socket, its rings and its memory. It may be called twice.
+func (s *Socket) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return errors.Join(unmapRings(s.sock.FD()), s.sock.Close())
+}
