@@ -17,6 +17,14 @@ type Status struct {
 	Ledger    LedgerStatus `json:"ledger"`
 	Ports     []PortStatus `json:"ports"`
 	Loop      LoopStatus   `json:"loop"`
+	// Parameters are the effective settings that a reader of results needs.
+	Parameters []Parameter `json:"parameters,omitempty"`
+}
+
+// Parameter is a named setting.
+type Parameter struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // LedgerStatus is a ledger with the names of its drops.
