@@ -54,7 +54,10 @@ func Decode(name string, text []byte, cfg Validator) error {
 	}
 	var all []error
 	for _, f := range faults {
-		all = append(all, fmt.Errorf("%s:%d: %s: %s", name, lineOf(&root, f.Path), f.Path, f.Problem))
+		all = append(
+			all,
+			fmt.Errorf("%s:%d: %s: %s", name, lineOf(&root, f.Path), f.Path, f.Problem),
+		)
 	}
 	return errors.Join(all...)
 }

@@ -32,13 +32,25 @@ func (c *loopCollector) Collect(out chan<- prometheus.Metric) {
 	port := []string{"port"}
 	for i, w := range st.Ports {
 		name := []string{c.ports[i].Name}
-		counter("xsk_received_frames_total", "Frames taken from the AF_XDP socket.", w.Received, port, name)
+		counter(
+			"xsk_received_frames_total",
+			"Frames taken from the AF_XDP socket.",
+			w.Received,
+			port,
+			name,
+		)
 		counter("xsk_sent_frames_total", "Frames given to the AF_XDP socket.", w.Sent, port, name)
 		counter("xsk_rx_dropped_total", "XDP_STATISTICS rx_dropped.", w.RingDropped, port, name)
 		counter("xsk_rx_ring_full_total", "XDP_STATISTICS rx_ring_full.", w.RingFull, port, name)
 		counter("xsk_rx_fill_ring_empty_total", "XDP_STATISTICS rx_fill_ring_empty_descs.",
 			w.FillEmpty, port, name)
-		counter("xsk_tx_invalid_descs_total", "XDP_STATISTICS tx_invalid_descs.", w.TxInvalid, port, name)
+		counter(
+			"xsk_tx_invalid_descs_total",
+			"XDP_STATISTICS tx_invalid_descs.",
+			w.TxInvalid,
+			port,
+			name,
+		)
 		counter("port_lost_frames_total", "Frames the emulator lost for lack of a frame, "+
 			"for their length, or because the device was away.", w.NoFrame+w.TooLong+w.Down, port, name)
 	}

@@ -23,7 +23,14 @@ func TestSerialCarriesTheRemainder(t *testing.T) {
 		exact := new(big.Int).Mul(big.NewInt(bytes), big.NewInt(8e9))
 		exact.Div(exact, big.NewInt(int64(rate)))
 		if exact.Int64() != int64(sum) {
-			t.Fatalf("%d frames of %d bytes at %v: sum %d ns, exact %v ns", len(sizes), bytes, rate, sum, exact)
+			t.Fatalf(
+				"%d frames of %d bytes at %v: sum %d ns, exact %v ns",
+				len(sizes),
+				bytes,
+				rate,
+				sum,
+				exact,
+			)
 		}
 	})
 }

@@ -130,9 +130,24 @@ func (q *QP) sent(n int) {
 
 // opcodes by operation and place in the message.
 var opcodes = [WriteImm + 1][4]ib.Opcode{
-	Send:    {ib.Only: ib.SendOnly, ib.First: ib.SendFirst, ib.Middle: ib.SendMiddle, ib.Last: ib.SendLast},
-	SendImm: {ib.Only: ib.SendOnlyImm, ib.First: ib.SendFirst, ib.Middle: ib.SendMiddle, ib.Last: ib.SendLastImm},
-	Write:   {ib.Only: ib.WriteOnly, ib.First: ib.WriteFirst, ib.Middle: ib.WriteMiddle, ib.Last: ib.WriteLast},
+	Send: {
+		ib.Only:   ib.SendOnly,
+		ib.First:  ib.SendFirst,
+		ib.Middle: ib.SendMiddle,
+		ib.Last:   ib.SendLast,
+	},
+	SendImm: {
+		ib.Only:   ib.SendOnlyImm,
+		ib.First:  ib.SendFirst,
+		ib.Middle: ib.SendMiddle,
+		ib.Last:   ib.SendLastImm,
+	},
+	Write: {
+		ib.Only:   ib.WriteOnly,
+		ib.First:  ib.WriteFirst,
+		ib.Middle: ib.WriteMiddle,
+		ib.Last:   ib.WriteLast,
+	},
 	WriteImm: {ib.Only: ib.WriteOnlyImm, ib.First: ib.WriteFirst, ib.Middle: ib.WriteMiddle,
 		ib.Last: ib.WriteLastImm},
 }
