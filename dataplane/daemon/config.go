@@ -97,7 +97,8 @@ func lineOf(root *yaml.Node, path string) int {
 		node = node.Content[0]
 	}
 	line := max(node.Line, 1)
-	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+	isSeparator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
+	for _, step := range strings.FieldsFunc(path, isSeparator) {
 		var next *yaml.Node
 		switch node.Kind {
 		case yaml.MappingNode:

@@ -15,7 +15,9 @@ type layer struct {
 // layers are listed from the ground up. A package imports from its own layer and those below.
 // An entry ending in /... means everything below it that has no entry of its own.
 var layers = []layer{
-	{name: "quantities", pure: []string{"dataplane/unit"}, rest: []string{"dataplane/shm", "dataplane/netspace"}},
+	{name: "quantities",
+		pure: []string{"dataplane/unit"},
+		rest: []string{"dataplane/shm", "dataplane/netspace"}},
 	{name: "wire", pure: []string{"dataplane/wire/...", "roce/ib"}},
 	{name: "frame", pure: []string{"dataplane/frame"}},
 	{name: "contract", pure: []string{"dataplane"}},
