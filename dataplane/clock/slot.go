@@ -3,8 +3,6 @@ package clock
 import (
 	"fmt"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -35,14 +33,6 @@ func NewClock(p *Page, slot, slots int) (*Clock, error) {
 
 // Page is the page behind the clock.
 func (c *Clock) Page() *Page { return c.page }
-
-// Monotonic reads CLOCK_MONOTONIC, the clock that XDP programs stamp with.
-func Monotonic() int64 {
-	var ts unix.Timespec
-	// The call cannot fail for this clock.
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return ts.Nano()
-}
 
 // Now returns the virtual time, which never goes back, and the monotonic time it was read at. It
 // holds the clock for loops that are late.

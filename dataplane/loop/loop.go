@@ -27,6 +27,19 @@ type Config struct {
 	Log    *slog.Logger
 }
 
+// Tap sees every frame at a port: in when it arrives there, out when its last bit leaves. It runs
+// on the loop's thread and must not keep the frame.
+type Tap func(at unit.Time, port dataplane.PortID, dir Direction, f *frame.Frame)
+
+// Direction is the way a frame passes a port, seen from the device.
+type Direction uint8
+
+// The directions.
+const (
+	In Direction = iota
+	Out
+)
+
 // Port is one port of the device and its wire.
 type Port struct {
 	Name     string
@@ -56,6 +69,7 @@ type Loop struct {
 	polls   []unix.PollFd
 	arrived [burst]Arrival
 	mail    mailbox
+	tap     Tap
 	ctx     context.Context // of Run; ends the goroutines that open wires
 }
 
@@ -190,6 +204,9 @@ func (l *Loop) Every(interval time.Duration, fn func(now unit.Time) bool) error 
 		l.engine.At((now/step+1)*step, tick)
 	})
 }
+
+// SetTap installs the tap, or removes it if nil.
+func (l *Loop) SetTap(t Tap) error { return l.Do(func(unit.Time) { l.tap = t }) }
 
 // Stats returns a copy of the measurements.
 func (l *Loop) Stats() (st Stats, err error) {

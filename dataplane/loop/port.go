@@ -38,6 +38,9 @@ func (p *port) receive() {
 		if decided := l.engine.Now(); at < decided {
 			l.stats.Slips.Add(decided.Sub(at))
 		}
+		if l.tap != nil {
+			l.tap(at, p.id, In, a.Frame)
+		}
 		l.engine.Arrive(l.node, p.id, at, a.Frame)
 	}
 }
@@ -48,6 +51,9 @@ func (p *port) Deliver(due unit.Time, f *frame.Frame) {
 	late := l.now.Sub(due)
 	l.stats.Delivered.Add(late)
 	l.cfg.Clock.ReportLate(unit.Time(late))
+	if l.tap != nil {
+		l.tap(due.Add(-p.Link.Delay), p.id, Out, f)
+	}
 	if p.Wire == nil {
 		p.past.Down++
 		f.Release()

@@ -23,11 +23,12 @@ type Arrival struct {
 	Mono  int64 // CLOCK_MONOTONIC at which the XDP program saw it; 0 if it could not stamp
 }
 
-// WireStats counts what happened between a device and the kernel. Everything but Received and
-// Sent means that the emulator lost a frame, not the emulated network.
+// WireStats counts what happened between a device and the kernel. Everything but the
+// first three means that the emulator lost a frame, not the emulated network.
 type WireStats struct {
 	Received uint64
 	Sent     uint64
+	OnDevice uint64 // seen by the XDP program, also those for the kernel and those it dropped
 
 	NoFrame     uint64 // arrived while the frame pool was empty
 	TooLong     uint64 // longer than a frame of the pool
@@ -41,7 +42,7 @@ type WireStats struct {
 // Plus sums two counts; a port that was opened again keeps those of its earlier wires.
 func (a WireStats) Plus(b WireStats) WireStats {
 	return WireStats{
-		Received: a.Received + b.Received, Sent: a.Sent + b.Sent,
+		Received: a.Received + b.Received, Sent: a.Sent + b.Sent, OnDevice: a.OnDevice + b.OnDevice,
 		NoFrame: a.NoFrame + b.NoFrame, TooLong: a.TooLong + b.TooLong, Down: a.Down + b.Down,
 		RingDropped: a.RingDropped + b.RingDropped, RingFull: a.RingFull + b.RingFull,
 		FillEmpty: a.FillEmpty + b.FillEmpty, TxInvalid: a.TxInvalid + b.TxInvalid,

@@ -168,7 +168,7 @@ func PFC(src MACOrNumber, quanta map[uint8]uint16) []byte {
 	var f wire.ControlFrame
 	f.Init(src.MAC(), wire.OpPFC)
 	var enabled uint8
-	for priority, q := range quanta {
+	for priority, q := range quanta { // order does not matter
 		enabled |= 1 << priority
 		f.PFC().SetQuanta(priority, q)
 	}

@@ -1,0 +1,82 @@
+# rocelab. `make` prints what there is. Every target works from a clean clone.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+BIN      := bin
+GO       ?= go
+GOFLAGS  += -trimpath
+PKGS     := ./...
+FUZZTIME ?= 10s
+OUT      ?= demo-out
+
+# What `make test` promises that its machine has: a test that lacks one of these fails.
+FEATURES := root,xdp,netns,tshark,tcpdump,promtool,chromium,clang
+LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.PHONY: help
+help: ## this text
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## bin/switchd, bin/nicd, bin/rocelab
+	@mkdir -p $(BIN)
+	@CGO_ENABLED=0 $(GO) build $(GOFLAGS) -o $(BIN)/ ./cmd/...
+
+.PHONY: demo
+demo: build ## 4:1 incast on real frames, PFC alone and DCQCN; report in $(OUT)/ (root)
+	@$(BIN)/rocelab demo --out $(OUT)
+
+.PHONY: test
+test: tools build ## everything there is; installs what it needs (root)
+	@ROCELAB_REQUIRE=$(FEATURES) $(GO) test -timeout 20m $(PKGS)
+
+.PHONY: tools
+tools: # Debian packages that tests use
+	@deploy/tools.sh
+
+.PHONY: unit
+unit: ## tests that need neither root nor tools
+	@$(GO) test -short $(PKGS)
+
+.PHONY: race
+race: ## the drivers and daemons under the race detector (root)
+	@CGO_ENABLED=1 $(GO) test -race -timeout 20m ./dataplane/... ./deploy/... ./switchd ./nicd
+
+.PHONY: sim
+sim: ## scenarios in virtual time
+	@$(GO) test ./dataplane/sim ./tests/scenarios
+
+.PHONY: golden
+golden: ## rewrite golden files; say why they changed in the commit
+	@$(GO) test ./roce/cc ./switchd/pipeline ./deploy/report -update
+
+.PHONY: accept
+accept: tools build ## real frames on veth (root)
+	@ROCELAB_REQUIRE=$(FEATURES) $(GO) test -count=1 ./dataplane/daemon ./bpf ./tests/accept
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME each
+	@deploy/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: build ## ns and allocations per frame; forwarders side by side as ratios (root)
+	@$(GO) test -run '^$$' -bench . -benchtime 200ms $(PKGS) | grep -E '^(Benchmark|pkg:)' || true
+
+.PHONY: lint
+lint: ## gofmt, go vet, golangci-lint
+	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	@$(GO) vet $(PKGS)
+	@$(GO) run $(LINT) run
+
+.PHONY: generate
+generate: ## compile the BPF programs (clang)
+	@$(GO) generate ./bpf
+
+.PHONY: check-generate
+check-generate: tools generate ## the committed BPF objects are what the sources give
+	@git diff --exit-code -- bpf
+
+.PHONY: clean
+clean: ## remove what was built
+	@rm -rf $(BIN) $(OUT)

@@ -1,0 +1,79 @@
+package bpf
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/classify"
+)
+
+// seedEnv replays a differential test with the seed that a failure printed.
+const seedEnv = "ROCELAB_SEED"
+
+// seed returns the seed of this run and logs how to have it again.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	s := uint64(time.Now().UnixNano())
+	if text := os.Getenv(seedEnv); text != "" {
+		v, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", seedEnv, err)
+		}
+		s = v
+	}
+	t.Logf("replay: %s=%d go test -run %s", seedEnv, s, t.Name())
+	return s
+}
+
+// TestDifferential holds program and Go classifier equal on frames made at random from good ones:
+// bytes changed, mostly in the headers, cut, or padded.
+func TestDifferential(t *testing.T) {
+	const frames = 20000
+	rng := rand.New(rand.NewPCG(seed(t), 0))
+	m := testMap(classify.TrustDSCP)
+	p := loaded(t, LoadSwitch, m)
+	seen := map[string]int{}
+	for i := range frames {
+		if i == frames/2 {
+			m.Trust = classify.TrustPCP
+			if err := p.SetMap(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := agree(t, p, &m, mutated(rng))
+		seen[r.class.Kind.String()]++
+	}
+	if len(seen) < 10 {
+		t.Errorf("only %v came up", seen)
+	}
+}
+
+// mutated returns a good frame with up to four faults in it.
+func mutated(rng *rand.Rand) []byte {
+	b := append([]byte(nil), kinds[rng.IntN(len(kinds))].frame...)
+	for range rng.IntN(5) {
+		at := rng.IntN(min(len(b), 60))
+		switch rng.IntN(4) {
+		case 0:
+			b[at] = byte(rng.Uint32())
+		case 1:
+			b[at] ^= 1 << rng.IntN(8)
+		case 2:
+			b[at] += byte(rng.IntN(3) - 1)
+		default:
+			b = resized(rng, b)
+		}
+	}
+	return b
+}
+
+func resized(rng *rand.Rand, b []byte) []byte {
+	n := minRun + rng.IntN(len(b))
+	for len(b) < n {
+		b = append(b, byte(rng.Uint32()))
+	}
+	return b[:n]
+}

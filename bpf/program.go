@@ -1,0 +1,156 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+
+	"github.com/rocelab/rocelab/dataplane/classify"
+)
+
+// PortConfig is what a program is told when it is loaded.
+type PortConfig struct {
+	Map classify.Map
+}
+
+// Mode says how the kernel runs a program.
+type Mode string
+
+// The modes.
+const (
+	Native  Mode = "native"  // in the driver, before the kernel has made a packet buffer
+	Generic Mode = "generic" // on packet buffers: slower, and the driver need not know XDP
+)
+
+// Program is one loaded XDP program with maps of its own. It is not safe for concurrent use.
+type Program struct {
+	name string
+	prog *ebpf.Program
+	maps struct{ config, counts, xsks *ebpf.Map }
+	link link.Link
+	cfg  portConfig
+}
+
+// portConfig is the value of the config map; rocelab.h has its twin.
+type portConfig struct {
+	Trust    uint8
+	Default  uint8
+	Watchdog uint8
+	_        uint8
+	PCP      [8]uint8
+	DSCP     [64]uint8
+}
+
+// LoadSwitch loads the program of a switch port.
+func LoadSwitch(cfg PortConfig) (*Program, error) {
+	spec, err := loadSwitchPort()
+	if err != nil {
+		return nil, err
+	}
+	return load(spec, switchPortProgSwitchPort, cfg)
+}
+
+// LoadNIC loads the program of a NIC.
+func LoadNIC(cfg PortConfig) (*Program, error) {
+	spec, err := loadNic()
+	if err != nil {
+		return nil, err
+	}
+	return load(spec, nicProgNic, cfg)
+}
+
+func load(spec *ebpf.CollectionSpec, name string, cfg PortConfig) (*Program, error) {
+	// Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; later ones need nothing.
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return nil, fmt.Errorf("load XDP program %s: raise RLIMIT_MEMLOCK: %w", name, err)
+	}
+	coll, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, fmt.Errorf("load XDP program %s: %w", name, err)
+	}
+	defer coll.Close()
+	p := &Program{name: name, prog: coll.DetachProgram(name)}
+	p.maps.config = coll.DetachMap(switchPortMapConfig)
+	p.maps.counts = coll.DetachMap(switchPortMapCounts)
+	p.maps.xsks = coll.DetachMap(switchPortMapXsks)
+	if err := p.SetMap(cfg.Map); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// XSKMap is where the descriptor of an AF_XDP socket goes under the number of its queue.
+func (p *Program) XSKMap() *ebpf.Map { return p.maps.xsks }
+
+// SetMap changes how traffic classes are chosen, from the next frame on.
+func (p *Program) SetMap(m classify.Map) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	p.cfg.Trust, p.cfg.Default, p.cfg.PCP, p.cfg.DSCP = uint8(m.Trust), m.Default, m.PCP, m.DSCP
+	return p.writeConfig()
+}
+
+// SetWatchdog starts or ends dropping the data frames of a traffic class.
+func (p *Program) SetWatchdog(tc uint8, drop bool) error {
+	if tc >= classify.Classes {
+		return fmt.Errorf("watchdog: traffic class %d, want 0 to %d", tc, classify.Classes-1)
+	}
+	p.cfg.Watchdog &^= 1 << tc
+	if drop {
+		p.cfg.Watchdog |= 1 << tc
+	}
+	return p.writeConfig()
+}
+
+func (p *Program) writeConfig() error {
+	if err := p.maps.config.Put(uint32(0), &p.cfg); err != nil {
+		return fmt.Errorf("write configuration of %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// Attach puts the program on a device, in the driver if it can. A device that it was on before
+// loses it. The program comes off when the process ends, however it ends.
+func (p *Program) Attach(ifindex int) (Mode, error) {
+	if err := p.Detach(); err != nil {
+		return "", err
+	}
+	opts := link.XDPOptions{Program: p.prog, Interface: ifindex, Flags: link.XDPDriverMode}
+	mode := Native
+	l, err := link.AttachXDP(opts)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		mode, opts.Flags = Generic, link.XDPGenericMode
+		l, err = link.AttachXDP(opts)
+	}
+	if err != nil {
+		return "", fmt.Errorf("attach XDP program %s to device %d, %s: %w",
+			p.name, ifindex, mode, err)
+	}
+	p.link = l
+	return mode, nil
+}
+
+// Detach takes the program off its device; nothing if it is on none.
+func (p *Program) Detach() error {
+	if p.link == nil {
+		return nil
+	}
+	err := p.link.Close()
+	p.link = nil
+	if err != nil {
+		return fmt.Errorf("detach XDP program %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// Close detaches and unloads the program.
+func (p *Program) Close() error {
+	return errors.Join(p.Detach(), p.prog.Close(), p.maps.config.Close(), p.maps.counts.Close(),
+		p.maps.xsks.Close())
+}

@@ -1,0 +1,191 @@
+package clock
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// running returns a page in the state "runs since mono 1e9 at dilation k".
+func running(t *testing.T, budget unit.Time, k uint64) *Page {
+	t.Helper()
+	p := Private(budget)
+	if !p.update(
+		func(n uint64, _ segment) { p.store(n+1, segment{r0: 1e9, speed: speedOne / k}) },
+	) {
+		t.Fatal("page is locked")
+	}
+	return p
+}
+
+func newClock(t *testing.T, p *Page, slot, slots int) *Clock {
+	t.Helper()
+	c, err := NewClock(p, slot, slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDilation(t *testing.T) {
+	p := running(t, unit.Never, 128)
+	if got := p.Virtual(1e9 + 128_000); got != 1000 {
+		t.Errorf("128 us after the start at k=128: %v, want 1us", got)
+	}
+	c := newClock(t, p, 0, 1)
+	if got := c.Until(1000, 1e9); got < 128_000 || got > 128_002 {
+		t.Errorf("1 us of virtual time takes %d ns, want 128000", got)
+	}
+}
+
+func TestHoldWaitsForTheLateLoop(t *testing.T) {
+	p := running(t, 500, 1)
+	late, c := newClock(t, p, 0, 2), newClock(t, p, 1, 2)
+	late.Publish(10_000)
+	c.Publish(unit.Never)
+	v, _ := c.Now() // real time is far past
+	if v != 10_500 {
+		t.Fatalf("the clock shows %v, want the late loop's deadline plus the budget", v)
+	}
+	if again, _ := c.Now(); again != 10_500 {
+		t.Errorf("held, then %v", again)
+	}
+	if p.Status().Held <= 0 {
+		t.Error("no held time was counted")
+	}
+	late.Publish(unit.Never)
+	if v, _ := late.Now(); v < 10_500 {
+		t.Errorf("after the hold the clock went back to %v", v)
+	}
+	stamp := Monotonic()
+	if v := p.Virtual(stamp); v < 10_500 || v > 10_500+unit.Time(time.Second) {
+		t.Errorf("after the hold time jumped to %v", v)
+	}
+}
+
+func TestArrivalsCountAsDeadlines(t *testing.T) {
+	p := running(t, 500, 1)
+	sender, receiver := newClock(t, p, 0, 2), newClock(t, p, 1, 2)
+	sender.Handed(1, 3000)
+	sender.Handed(1, 7000) // a later frame does not move the mark
+	if v, _ := sender.Now(); v != 3500 {
+		t.Errorf("with a frame waiting since 3000 the clock shows %d, want 3500", v)
+	}
+	receiver.TakeArrivals()
+	if v, _ := sender.Now(); v < 3500 {
+		t.Errorf("the clock went back to %d", v)
+	}
+	if limit := sender.limit(); limit != unit.Never {
+		t.Errorf("nothing waits, and the limit is %v", limit)
+	}
+}
+
+func TestStampsConvertThroughPastSegments(t *testing.T) {
+	p := running(t, unit.Never, 1)
+	// From real 2e9 on at a tenth of the speed, after a hold that lasted from 1.9e9.
+	p.update(func(n uint64, s segment) {
+		p.store(n+1, segment{r0: 2e9, v0: 900_000_000, speed: speedOne / 10})
+	})
+	for _, c := range []struct {
+		mono int64
+		want unit.Time
+	}{{1_500_000_000, 500_000_000}, {1_950_000_000, 900_000_000}, {2e9, 900_000_000}} {
+		if got := p.Virtual(c.mono); got != c.want {
+			t.Errorf("stamp %d is %d, want %d", c.mono, got, c.want)
+		}
+	}
+	if got := p.Virtual(3e9); got < 999_999_990 || got > 1_000_000_000 {
+		t.Errorf("a second later at a tenth of the speed: %d", got)
+	}
+}
+
+func TestGovernorFollowsTheHeldShare(t *testing.T) {
+	p := Private(unit.Never)
+	g, err := NewGovernor(p, 10, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Start(100)
+	p.words.At(wordHeldNs).Add(uint64(time.Hour)) // everything is held
+	g.Adjust()
+	if k := g.Dilation(); k < 109 || k > 111 {
+		t.Errorf("after a held period k is %.1f, want 110", k)
+	}
+	for range 100 {
+		g.lastMono -= int64(time.Millisecond) // a period without holding
+		g.Adjust()
+	}
+	if k := g.Dilation(); k < 9.99 || k > 10.01 {
+		t.Errorf("an idle machine ends at k %.2f, want the lower bound", k)
+	}
+	g.Stop()
+	before := p.Virtual(Monotonic())
+	if after := p.Virtual(Monotonic() + int64(time.Hour)); after != before {
+		t.Errorf("a stopped clock moved from %v to %v", before, after)
+	}
+	if _, err := NewGovernor(p, 0.5, 1); err == nil {
+		t.Error("a dilation below 1 is accepted")
+	}
+}
+
+func TestPageIsSharedAndVersioned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "clock")
+	a, err := Create(path, 700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	newClock(t, a, 0, 2).Publish(42)
+	if got := newClock(t, b, 1, 2).limit(); got != 742 {
+		t.Errorf("the other mapping sees limit %d, want 742", got)
+	}
+	a.words.At(wordMagic).Store(1)
+	if _, err := Open(path); err == nil {
+		t.Error("a page of another version is accepted")
+	}
+	if _, err := Create(path, 0); err == nil {
+		t.Error("an existing page is overwritten")
+	}
+}
+
+func TestAKilledWriterStopsTheClockAndNothingElse(t *testing.T) {
+	p := running(t, unit.Never, 1)
+	c := newClock(t, p, 0, 1)
+	v, _ := c.Now()
+	p.words.At(wordSeq).Add(1) // a writer died inside
+	if again, _ := c.Now(); again != v {
+		t.Errorf("the clock shows %v, then %v without a readable page", v, again)
+	}
+}
+
+func TestMonotonicIsTheKernelsClock(t *testing.T) {
+	for range 100 {
+		before := monotonicSyscall()
+		got := Monotonic()
+		after := monotonicSyscall()
+		const slack = 1000 // of the calibration
+		if got < before-slack || got > after+slack {
+			t.Fatalf("%d is outside %d..%d", got, before, after)
+		}
+	}
+}
+
+func BenchmarkNow(b *testing.B) {
+	p := Private(1000)
+	p.update(func(n uint64, _ segment) { p.store(n+1, segment{r0: Monotonic(), speed: speedOne}) })
+	c, err := NewClock(p, 0, 8)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Now()
+	}
+}

@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Common is the part of the configuration that both daemons share.
+type Common struct {
+	Name     string      `yaml:"name"`
+	Netns    string      `yaml:"netns,omitempty"`
+	Control  string      `yaml:"control,omitempty"`
+	Metrics  string      `yaml:"metrics,omitempty"`
+	LogLevel string      `yaml:"log_level,omitempty"`
+	Clock    ClockConfig `yaml:"clock,omitempty"`
+}
+
+// ClockConfig says which clock a daemon runs by. Without a page it has its own, at k = dilation.
+type ClockConfig struct {
+	Page     string  `yaml:"page,omitempty"`
+	Slot     int     `yaml:"slot,omitempty"`
+	Slots    int     `yaml:"slots,omitempty"`
+	Dilation float64 `yaml:"dilation,omitempty"`
+}
+
+// Validate judges the common part.
+func (c *Common) Validate() (faults []Fault) {
+	if c.Name == "" {
+		faults = append(faults, Fault{"name", "is missing"})
+	}
+	if c.Metrics != "" {
+		host, _, err := net.SplitHostPort(c.Metrics)
+		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+			faults = append(faults, Fault{
+				"metrics",
+				fmt.Sprintf(
+					"%q: want a loopback address with a port, as 127.0.0.1:9465",
+					c.Metrics,
+				),
+			})
+		}
+	}
+	if _, err := parseLevel(c.LogLevel); err != nil {
+		faults = append(faults, Fault{"log_level", err.Error()})
+	}
+	return append(faults, c.Clock.validate()...)
+}
+
+func (c *ClockConfig) validate() (faults []Fault) {
+	if c.Page == "" {
+		if c.Dilation != 0 && c.Dilation < 1 {
+			faults = append(faults, Fault{"clock.dilation", "must be 1 or more"})
+		}
+		return faults
+	}
+	if c.Slots < 1 || c.Slots > clock.MaxSlots {
+		faults = append(
+			faults,
+			Fault{"clock.slots", fmt.Sprintf("must be 1 to %d", clock.MaxSlots)},
+		)
+	}
+	if c.Slot < 0 || c.Slot >= c.Slots {
+		faults = append(faults, Fault{"clock.slot", "must be below clock.slots"})
+	}
+	if c.Dilation != 0 {
+		faults = append(faults, Fault{"clock.dilation", "is set by the owner of clock.page"})
+	}
+	return faults
+}
+
+// open returns the clock the configuration asks for. A clock of the daemon's own runs at once and
+// never holds: its peers are real and do not wait.
+func (c *ClockConfig) open() (*clock.Clock, error) {
+	if c.Page != "" {
+		page, err := clock.Open(c.Page)
+		if err != nil {
+			return nil, err
+		}
+		return clock.NewClock(page, c.Slot, c.Slots)
+	}
+	page := clock.Private(unit.Never)
+	k := max(c.Dilation, 1)
+	g, err := clock.NewGovernor(page, k, k)
+	if err != nil {
+		return nil, err
+	}
+	g.Start(k)
+	return clock.NewClock(page, 0, 1)
+}
+
+// PortConfig is one port of a daemon as the configuration gives it.
+type PortConfig struct {
+	Name  string        `yaml:"name"`
+	Rate  unit.Rate     `yaml:"rate"`
+	Delay time.Duration `yaml:"delay,omitempty"`
+	// PeerSlot is the clock slot of the daemon at the other end; absent if there is none.
+	PeerSlot *int `yaml:"peer_slot,omitempty"`
+}
+
+// Validate judges one port; path is where it stands in the file.
+func (p *PortConfig) Validate(path string) (faults []Fault) {
+	if p.Name == "" {
+		faults = append(faults, Fault{path + ".name", "is missing"})
+	}
+	if p.Rate <= 0 {
+		faults = append(faults, Fault{path + ".rate", "must be positive, as 40Gb/s"})
+	}
+	if p.Delay < 0 {
+		faults = append(faults, Fault{path + ".delay", "must not be negative"})
+	}
+	return faults
+}

@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rocelab/rocelab/dataplane/loop"
+)
+
+// loopCollector exports what the emulator itself did: anything above zero among the losses means
+// that the emulator dropped a frame, not the emulated network.
+type loopCollector struct {
+	loop  *loop.Loop
+	kind  string
+	ports []PortConfig
+}
+
+// Describe sends nothing: the collector is unchecked, its names carry the daemon's prefix.
+func (c *loopCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the loop once.
+func (c *loopCollector) Collect(out chan<- prometheus.Metric) {
+	st, err := c.loop.Stats()
+	if err != nil {
+		return // the loop has ended, and the endpoint is about to
+	}
+	counter := func(name, help string, v uint64, labels, values []string) {
+		desc := prometheus.NewDesc(c.kind+"_"+name, help, labels, nil)
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), values...)
+	}
+	port := []string{"port"}
+	for i, w := range st.Ports {
+		name := []string{c.ports[i].Name}
+		counter(
+			"xsk_received_frames_total",
+			"Frames taken from the AF_XDP socket.",
+			w.Received,
+			port,
+			name,
+		)
+		counter("xsk_sent_frames_total", "Frames given to the AF_XDP socket.", w.Sent, port, name)
+		counter("xsk_rx_dropped_total", "XDP_STATISTICS rx_dropped.", w.RingDropped, port, name)
+		counter("xsk_rx_ring_full_total", "XDP_STATISTICS rx_ring_full.", w.RingFull, port, name)
+		counter("xsk_rx_fill_ring_empty_total", "XDP_STATISTICS rx_fill_ring_empty_descs.",
+			w.FillEmpty, port, name)
+		counter(
+			"xsk_tx_invalid_descs_total",
+			"XDP_STATISTICS tx_invalid_descs.",
+			w.TxInvalid,
+			port,
+			name,
+		)
+		counter("port_lost_frames_total", "Frames the emulator lost for lack of a frame, "+
+			"for their length, or because the device was away.", w.NoFrame+w.TooLong+w.Down, port, name)
+	}
+	counter("loop_turns_total", "Turns of the loop.", st.Turns, nil, nil)
+	counter("loop_events_total", "Events handled by the loop.", st.Events, nil, nil)
+	counter("port_down_events_total", "Times a port lost its device.", st.PortsDown, nil, nil)
+	c.lateness(out, st.Delivered)
+	info := prometheus.NewDesc(c.kind+"_build_info", "Version of the daemon; always 1.",
+		[]string{"version", "goversion"}, nil)
+	version, goversion := "unknown", "unknown"
+	if b, ok := debug.ReadBuildInfo(); ok {
+		version, goversion = b.Main.Version, b.GoVersion
+	}
+	out <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, version, goversion)
+}
+
+// lateness exports how late frames left, in virtual seconds, as a classic histogram.
+func (c *loopCollector) lateness(out chan<- prometheus.Metric, h loop.Hist) {
+	buckets := make(map[float64]uint64)
+	var sum uint64
+	for i, n := range h.Buckets {
+		if sum += n; i >= 6 && i <= 24 && i%3 == 0 {
+			buckets[float64(uint64(1)<<i)/1e9] = sum
+		}
+	}
+	desc := prometheus.NewDesc(c.kind+"_frame_lateness_seconds",
+		"How late frames left for the kernel, in virtual time.", nil, nil)
+	out <- prometheus.MustNewConstHistogram(desc, h.Count, h.Sum.Seconds(), buckets)
+}

@@ -1,0 +1,162 @@
+package daemon
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/rocelab/rocelab/bpf"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/netspace"
+	"github.com/rocelab/rocelab/dataplane/xsk"
+)
+
+// ports opens a daemon's ports in its network namespace.
+type ports struct {
+	netns string
+	opts  xsk.Options
+	load  func(port int) (*bpf.Program, error)
+	log   *slog.Logger
+}
+
+// portWire is a socket together with the program that feeds it.
+type portWire struct {
+	*xsk.Socket
+	prog *bpf.Program
+}
+
+// Stats adds what the program counted to what the socket did.
+func (w *portWire) Stats() loop.WireStats {
+	st := w.Socket.Stats()
+	if c, err := w.prog.Counters(); err == nil {
+		st.OnDevice = c.Received
+	}
+	return st
+}
+
+// Close detaches the program after the socket, so that no frame is redirected to nowhere.
+func (w *portWire) Close() error {
+	err := w.Socket.Close()
+	if e := w.prog.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (p *ports) open(i int, name string) (wire loop.Wire, err error) {
+	err = netspace.Do(p.netns, func() error {
+		dev, err := netlink.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("port %s: %w", name, err)
+		}
+		if need := dev.Attrs().MTU + ethHeader; need > p.opts.MaxFrame() {
+			return fmt.Errorf("port %s: MTU %d needs frames of %d bytes, packet memory holds %d",
+				name, dev.Attrs().MTU, need, p.opts.MaxFrame())
+		}
+		prog, err := p.load(i)
+		if err != nil {
+			return fmt.Errorf("port %s: load XDP program: %w", name, err)
+		}
+		sock, err := xsk.Open(dev.Attrs().Index, prog.XSKMap(), p.opts)
+		if err != nil {
+			prog.Close()
+			return fmt.Errorf("port %s: bind %s queue 0: %w", name, name, err)
+		}
+		wire = &portWire{sock, prog}
+		mode, err := prog.Attach(dev.Attrs().Index)
+		if err != nil {
+			wire.Close()
+			return fmt.Errorf("port %s: attach XDP program: %w", name, err)
+		}
+		p.log.Info("port is up", "port", name, "xdp", mode, "mtu", dev.Attrs().MTU)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wire, nil
+}
+
+// ethHeader is an Ethernet header with one 802.1Q tag.
+const ethHeader = 18
+
+// reopen is open for a port whose device went away: it must be back and have a carrier.
+func (p *ports) reopen(i int, name string) (wire loop.Wire, err error) {
+	err = netspace.Do(p.netns, func() error {
+		dev, err := netlink.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		if dev.Attrs().OperState != netlink.OperUp {
+			return xsk.ErrDown
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.open(i, name)
+}
+
+func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
+	for i, cfg := range cfgs {
+		wire, err := p.open(i, cfg.Name)
+		if err != nil {
+			for _, o := range all {
+				o.Wire.Close()
+			}
+			return nil, err
+		}
+		peer := -1
+		if cfg.PeerSlot != nil {
+			peer = *cfg.PeerSlot
+		}
+		all = append(all, loop.Port{
+			Name: cfg.Name, Wire: wire, PeerSlot: peer,
+			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay, Seed: uint64(i)},
+			Open: func() (loop.Wire, error) { return p.reopen(i, cfg.Name) },
+		})
+	}
+	return all, nil
+}
+
+// watch tells the loop of devices that go away or down, until stop is closed.
+func (p *ports) watch(l *loop.Loop, cfgs []PortConfig, stop <-chan struct{}) error {
+	ours := make(map[string]bool)
+	for _, c := range cfgs {
+		ours[c.Name] = true
+	}
+	updates := make(chan netlink.LinkUpdate, 16)
+	err := netspace.Do(p.netns, func() error {
+		return netlink.LinkSubscribeWithOptions(updates, stop, netlink.LinkSubscribeOptions{
+			ErrorCallback: func(error) {}, // ends the channel; the daemon is ending too
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("watch links: %w", err)
+	}
+	go func() {
+		for u := range updates {
+			attrs := u.Attrs()
+			gone := u.Header.Type == unix.RTM_DELLINK
+			down := attrs.OperState == netlink.OperDown ||
+				attrs.OperState == netlink.OperLowerLayerDown
+			why := xsk.ErrDown
+			switch {
+			case !ours[attrs.Name]:
+				continue
+			case gone:
+				why = xsk.ErrGone
+			case !down:
+				continue
+			}
+			if l.PortDown(attrs.Name, why) != nil {
+				return // the loop has ended
+			}
+		}
+	}()
+	return nil
+}

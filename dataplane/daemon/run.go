@@ -1,0 +1,151 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/rocelab/rocelab/bpf"
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/xsk"
+)
+
+// Spec is what a daemon is made of.
+type Spec struct {
+	Common Common
+	Kind   string // metrics prefix: switchd or nicd
+	Ports  []PortConfig
+	Device dataplane.Device
+	Pool   *frame.Pool
+	XSK    xsk.Options
+	Load   func(port int) (*bpf.Program, error)
+	Log    *slog.Logger
+}
+
+// Daemon is a machine with its loop, control socket and metrics.
+type Daemon struct {
+	Loop    *loop.Loop
+	Control *http.ServeMux
+	Metrics *prometheus.Registry
+
+	spec Spec
+}
+
+// New opens the clock and the ports. Nothing moves before Run.
+func New(spec Spec) (*Daemon, error) {
+	if os.Geteuid() != 0 && len(spec.Ports) > 0 {
+		spec.Log.Debug("not root: relying on CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK")
+	}
+	clk, err := spec.Common.Clock.open()
+	if err != nil {
+		return nil, err
+	}
+	p := &ports{netns: spec.Common.Netns, opts: spec.XSK, load: spec.Load, log: spec.Log}
+	wires, err := p.openAll(spec.Ports)
+	if err != nil {
+		return nil, err
+	}
+	l, err := loop.New(loop.Config{Device: spec.Device, Pool: spec.Pool, Clock: clk, Ports: wires,
+		Log: spec.Log})
+	if err != nil {
+		for _, w := range wires {
+			w.Wire.Close()
+		}
+		return nil, err
+	}
+	d := &Daemon{
+		Loop:    l,
+		Control: http.NewServeMux(),
+		Metrics: prometheus.NewRegistry(),
+		spec:    spec,
+	}
+	d.Metrics.MustRegister(&loopCollector{loop: l, kind: spec.Kind, ports: spec.Ports})
+	return d, nil
+}
+
+// Run serves until ctx ends or the loop fails, then closes everything in order.
+func (d *Daemon) Run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	servers, err := d.listen()
+	if err != nil {
+		return err
+	}
+	stopWatch := make(chan struct{})
+	defer close(stopWatch)
+	p := &ports{netns: d.spec.Common.Netns}
+	if len(d.spec.Ports) > 0 {
+		if err := p.watch(d.Loop, d.spec.Ports, stopWatch); err != nil {
+			closeAll(servers)
+			return err
+		}
+	}
+	for _, s := range servers {
+		go func() {
+			if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+				cancel(fmt.Errorf("serve %s: %w", s.listener.Addr(), err))
+			}
+		}()
+	}
+	d.spec.Log.Info("running", "ports", len(d.spec.Ports), "control", d.spec.Common.Control,
+		"metrics", d.spec.Common.Metrics)
+	err = d.Loop.Run(ctx)
+	closeAll(servers)
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	d.spec.Log.Info("stopped")
+	return err
+}
+
+type server struct {
+	server   *http.Server
+	listener net.Listener
+}
+
+// listen binds both endpoints before anything runs, so that a taken address is a clear failure.
+func (d *Daemon) listen() (all []server, err error) {
+	if path := d.spec.Common.Control; path != "" {
+		l, err := listenControl(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(
+			all,
+			server{&http.Server{Handler: d.Control, ReadTimeout: 10 * time.Second}, l},
+		)
+	}
+	if addr := d.spec.Common.Metrics; addr != "" {
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			closeAll(all)
+			return nil, fmt.Errorf("metrics endpoint: %w", err)
+		}
+		mux := http.NewServeMux()
+		mux.Handle("/metrics", promhttp.HandlerFor(d.Metrics, promhttp.HandlerOpts{}))
+		mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("ok\n"))
+		})
+		all = append(all, server{&http.Server{Handler: mux, ReadTimeout: 10 * time.Second}, l})
+	}
+	return all, nil
+}
+
+func closeAll(servers []server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, s := range servers {
+		_ = s.server.Shutdown(ctx) // a client that hangs is cut off by the deadline
+		_ = s.listener.Close()     // closed by Shutdown if it served
+	}
+}

@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Sampler records numbers of a machine at exact multiples of an interval of virtual time. Its
+// memory is set aside at the start; when it is full, sampling ends.
+type Sampler struct {
+	loop    *loop.Loop
+	started bool
+	data    Samples
+}
+
+// Samples are columns of equal length.
+type Samples struct {
+	IntervalNs int64       `json:"interval_ns"`
+	TimeNs     []int64     `json:"time_ns"`
+	Columns    []string    `json:"columns"`
+	Values     [][]float64 `json:"values"` // one slice per column
+}
+
+// Column returns the samples of a column by name.
+func (s *Samples) Column(name string) ([]float64, bool) {
+	for i, c := range s.Columns {
+		if c == name {
+			return s.Values[i], true
+		}
+	}
+	return nil, false
+}
+
+const maxSamples = 1 << 20
+
+// NewSampler returns a sampler of the machine that l drives.
+func NewSampler(l *loop.Loop) *Sampler { return &Sampler{loop: l} }
+
+// Start records count samples of the given columns. read fills one row; it runs on the loop's
+// thread and must not allocate.
+func (s *Sampler) Start(
+	interval time.Duration,
+	count int,
+	columns []string,
+	read func(row []float64),
+) error {
+	if interval <= 0 || count <= 0 || count*len(columns) > maxSamples {
+		return fmt.Errorf(
+			"sampling: want a positive interval and at most %d values in all",
+			maxSamples,
+		)
+	}
+	d := Samples{
+		IntervalNs: interval.Nanoseconds(),
+		TimeNs:     make([]int64, 0, count),
+		Columns:    columns,
+	}
+	for range columns {
+		d.Values = append(d.Values, make([]float64, 0, count))
+	}
+	row := make([]float64, len(columns))
+	err := s.loop.Do(func(unit.Time) {
+		if s.started && len(s.data.TimeNs) < cap(s.data.TimeNs) {
+			return // still at work; told below
+		}
+		s.started, s.data = true, d
+		d = Samples{}
+	})
+	if err != nil {
+		return err
+	}
+	if d.Columns != nil {
+		return errors.New("sampling: already at work")
+	}
+	return s.loop.Every(interval, func(now unit.Time) bool {
+		read(row)
+		s.data.TimeNs = append(s.data.TimeNs, int64(now))
+		for i, v := range row {
+			s.data.Values[i] = append(s.data.Values[i], v)
+		}
+		return len(s.data.TimeNs) < cap(s.data.TimeNs)
+	})
+}
+
+// Samples returns what was recorded so far.
+func (s *Sampler) Samples() (out Samples, err error) {
+	err = s.loop.Do(func(unit.Time) {
+		out = s.data
+		// The columns only grow, so the part up to here may be read without copying.
+		out.TimeNs = out.TimeNs[:len(out.TimeNs):len(out.TimeNs)]
+		out.Values = append([][]float64(nil), s.data.Values...)
+	})
+	return out, err
+}

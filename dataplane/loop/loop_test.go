@@ -1,0 +1,237 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/conform"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/loop/looptest"
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// bench is a relay between two wires whose far ends belong to the test.
+type bench struct {
+	loop  *loop.Loop
+	relay *conform.Relay
+	watch *conform.Monitor
+	near  [2]*looptest.Wire
+	far   [2]*looptest.Wire
+	pool  *frame.Pool
+
+	cancel context.CancelFunc
+}
+
+func start(t *testing.T, open func() (loop.Wire, error)) *bench {
+	t.Helper()
+	b := &bench{relay: &conform.Relay{Keep: true}, pool: frame.NewPool(64, 2048)}
+	b.watch = conform.Watch(b.relay, 2)
+	page := clock.Private(unit.Never)
+	g, err := clock.NewGovernor(page, 1, 1e6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := clock.NewClock(page, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports []loop.Port
+	for i, name := range []string{"left", "right"} {
+		near, far, err := looptest.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.near[i], b.far[i] = near, far
+		ports = append(ports, loop.Port{Name: name, Wire: near, PeerSlot: -1, Open: open,
+			Link: link.Config{Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond}})
+	}
+	b.loop, err = loop.New(loop.Config{Device: b.watch, Pool: b.pool, Clock: c, Ports: ports,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b.cancel = cancel
+	ended := make(chan error, 1)
+	go func() { ended <- b.loop.Run(ctx) }()
+	g.Start(1000)
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the loop ended with %v", err)
+		}
+		for _, f := range b.watch.Faults {
+			t.Error(f)
+		}
+	})
+	return b
+}
+
+// eventually asks on the loop's thread until ok, for ten seconds at most.
+func (b *bench) eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for done := false; !done; {
+		if err := b.loop.Do(func(unit.Time) { done = ok() }); err != nil {
+			t.Fatal(err)
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}
+
+func TestFramesCrossInOrderAtTheirStamps(t *testing.T) {
+	b := start(t, nil)
+	const frames = 40
+	for i := range frames {
+		b.far[0].Push(append(make([]byte, 1000), byte(i)))
+	}
+	b.eventually(
+		t,
+		"all frames sent on",
+		func() bool { return b.relay.Ledger().Sent.Frames == frames },
+	)
+	b.eventually(t, "the pool is whole again", func() bool { return b.pool.InUse() == 0 })
+	var got [64]loop.Arrival
+	pool := frame.NewPool(64, 2048)
+	for n, tag := 0, 0; tag < frames; {
+		n = b.far[1].Receive(pool, got[:])
+		for _, a := range got[:n] {
+			if data := a.Frame.Bytes(); data[len(data)-1] != byte(tag) {
+				t.Fatalf("frame %d carries tag %d", tag, data[len(data)-1])
+			}
+			tag++
+		}
+	}
+	st, err := b.loop.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Delivered.Count != frames || st.Arrived.Count != frames ||
+		st.Ports[0].Received != frames {
+		t.Errorf(
+			"counted %d delivered, %d arrived, %+v",
+			st.Delivered.Count,
+			st.Arrived.Count,
+			st.Ports,
+		)
+	}
+	for i := 1; i < len(b.relay.Log); i++ {
+		if b.relay.Log[i].At < b.relay.Log[i-1].At {
+			t.Errorf("arrival %d at %v, before the one in front of it", i, b.relay.Log[i].At)
+		}
+	}
+}
+
+func TestPortGoesDownAndComesBack(t *testing.T) {
+	var again *looptest.Wire
+	reopened := make(chan struct{})
+	attempts := 0
+	b := start(t, func() (loop.Wire, error) {
+		if attempts++; attempts < 2 {
+			return nil, errors.New("still away")
+		}
+		near, far, err := looptest.Pipe()
+		again = far
+		close(reopened)
+		return near, err
+	})
+	if err := b.loop.PortDown("right", errors.New("unplugged")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.loop.PortDown("middle", nil); err == nil {
+		t.Error("an unknown port went down")
+	}
+	b.far[0].Push(make([]byte, 100))
+	b.eventually(
+		t,
+		"the frame waits or is dropped",
+		func() bool { return b.relay.Ledger().Received.Frames == 1 },
+	)
+	<-reopened
+	b.eventually(t, "port up", func() bool { return b.loop.Up(1) })
+	b.far[0].Push(make([]byte, 100))
+	b.eventually(
+		t,
+		"a frame leaves by the new wire",
+		func() bool { return again.Stats().Received+b.relay.Ledger().Sent.Frames >= 1 },
+	)
+	st, err := b.loop.Stats()
+	if err != nil || st.PortsDown != 1 {
+		t.Errorf("ports down: %d, %v", st.PortsDown, err)
+	}
+}
+
+func TestABrokenWireIsNoticedWhenSending(t *testing.T) {
+	b := start(t, nil)
+	b.near[1].Break()
+	b.far[0].Push(make([]byte, 100))
+	b.eventually(t, "port 1 is down", func() bool { return !b.loop.Up(1) })
+	if !b.loop.Up(0) {
+		t.Error("port 0 went down with it")
+	}
+	b.far[0].Push(make([]byte, 100))
+	b.eventually(
+		t,
+		"the second frame arrived",
+		func() bool { return b.relay.Ledger().Received.Frames == 2 },
+	)
+}
+
+func TestEveryTicksAtMultiples(t *testing.T) {
+	b := start(t, nil)
+	var ticks []unit.Time
+	err := b.loop.Every(time.Microsecond, func(now unit.Time) bool {
+		ticks = append(ticks, now)
+		return len(ticks) < 5
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.eventually(t, "five ticks", func() bool { return len(ticks) == 5 })
+	for i, at := range ticks {
+		if at%1000 != 0 || (i > 0 && at-ticks[i-1] != 1000) {
+			t.Errorf("ticks at %v", ticks)
+			break
+		}
+	}
+}
+
+func TestDoAfterTheEndIsRefused(t *testing.T) {
+	b := start(t, nil)
+	b.cancel()
+	for b.loop.Do(func(unit.Time) {}) == nil {
+		if t.Context().Err() != nil {
+			t.Fatal("the loop did not end")
+		}
+	}
+	if err := b.loop.Do(func(unit.Time) {}); !errors.Is(err, loop.ErrStopped) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestHist(t *testing.T) {
+	var h loop.Hist
+	for i := range 100 {
+		h.Add(time.Duration(i))
+	}
+	h.Add(-5)
+	h.Add(time.Second)
+	if h.Count != 102 || h.Max != time.Second || h.Sum != 4950+time.Second {
+		t.Errorf("count %d, max %v, sum %v", h.Count, h.Max, h.Sum)
+	}
+	if q := h.Quantile(0.5); q < 50 || q > 64 {
+		t.Errorf("median %v, want 50..64 ns", q)
+	}
+	if q := h.Quantile(1); q != time.Second {
+		t.Errorf("largest %v", q)
+	}
+}

@@ -1,0 +1,208 @@
+package cc
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"pgregory.net/rapid"
+)
+
+const (
+	us   = unit.Time(time.Microsecond)
+	line = 40 * unit.GbPerSecond
+)
+
+func paper() *DCQCN { return sigcomm15().New(line).(*DCQCN) }
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9*math.Max(math.Abs(want), 1) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// [DCQCN] 3.1: no slow start, a flow starts at line rate; nothing to wait for.
+func TestStartsAtLineRate(t *testing.T) {
+	d := paper()
+	d.Sent(0, 100*unit.MB)
+	if d.Limit().Rate != line || d.NextWake() != unit.Never || d.Limit().Window != 0 {
+		t.Errorf("%+v, wake %v", d.Limit(), d.NextWake())
+	}
+}
+
+// [DCQCN] eq 1, with the initial alpha of footnote 1.
+func TestEquation1(t *testing.T) {
+	d := paper()
+	d.CNP(0, CNP{})
+	near(t, "R_T", d.target, 40e9)
+	near(t, "R_C", d.current, 20e9)
+	near(t, "alpha", d.alpha, 1)
+	d.alpha = 0.5
+	d.CNP(10*us, CNP{})
+	near(t, "R_T", d.target, 20e9)
+	near(t, "R_C", d.current, 15e9)
+	near(t, "alpha", d.alpha, 0.5*255/256+1.0/256)
+}
+
+// [DCQCN] eq 2: alpha decays once for each K = 55 us without a CNP.
+func TestEquation2(t *testing.T) {
+	d := paper()
+	d.CNP(0, CNP{})
+	d.Wake(55 * us)
+	near(t, "alpha after one period", d.alpha, 255.0/256)
+	d.Ack(164*us, Ack{})
+	near(t, "alpha just before the third", d.alpha, math.Pow(255.0/256, 2))
+	d.CNP(164*us, CNP{}) // restarts the period
+	alpha := d.alpha
+	d.Ack(165*us, Ack{})
+	near(t, "alpha", d.alpha, alpha)
+}
+
+// [DCQCN] eq 3: fast recovery halves the distance to the target and leaves the target alone.
+func TestEquation3(t *testing.T) {
+	d := paper()
+	d.CNP(0, CNP{})
+	for i, want := range []float64{30e9, 35e9, 37.5e9, 38.75e9} {
+		d.Wake(unit.Time(i+1) * 55 * us)
+		near(t, "R_C", d.current, want)
+		near(t, "R_T", d.target, 40e9)
+	}
+}
+
+// [DCQCN] eq 4: when a stage counter reaches F = 5, each round adds R_AI to the target.
+func TestEquation4(t *testing.T) {
+	d := paper()
+	d.CNP(0, CNP{})
+	d.CNP(1*us, CNP{}) // target 20 Gb/s, rate 10 Gb/s
+	target, current := 20e9, d.current
+	for i := range 8 {
+		d.Wake(1*us + unit.Time(i+1)*55*us)
+		if i+1 >= 5 {
+			target += 40e6
+		}
+		current = (target + current) / 2
+		near(t, "R_T", d.target, target)
+		near(t, "R_C", d.current, current)
+	}
+}
+
+// [DCQCN] 3.1: the byte counter raises the rate for every B = 10 MB, as the timer does.
+func TestByteCounter(t *testing.T) {
+	d := paper()
+	d.CNP(0, CNP{})
+	d.Sent(1*us, 10*unit.MB-1)
+	near(t, "R_C before 10 MB", d.current, 20e9)
+	d.Sent(1*us, 1)
+	near(t, "R_C at 10 MB", d.current, 30e9)
+	d.Sent(2*us, 20*unit.MB)
+	near(t, "R_C two rounds later", d.current, 37.5e9)
+	d.CNP(3*us, CNP{})
+	if d.byteStage != 0 || d.timerStage != 0 || d.bytes != 0 {
+		t.Error("a CNP does not restart the counters")
+	}
+}
+
+// QCN eq 7: hyper increase, its i-th round adds i R_HAI; only when both counters are past F.
+func TestHyperIncrease(t *testing.T) {
+	d := paper()
+	for i := range unit.Time(6) {
+		d.CNP(i*us, CNP{})
+	}
+	start := 5 * us
+	for i := range unit.Time(6) {
+		d.Wake(start + (i+1)*55*us)
+	}
+	now := start + 6*55*us
+	d.Sent(now, 50*unit.MB) // BC is 5, T is 6: not yet
+	target := d.target
+	d.Sent(now, 10*unit.MB) // both are 6: i = 1
+	near(t, "first step", d.target-target, 400e6)
+	d.Wake(now + 55*us) // min(7, 6): i = 1 still
+	near(t, "second step", d.target-target, 800e6)
+	d.Sent(now+55*us, 10*unit.MB) // min(7, 7): i = 2
+	near(t, "third step", d.target-target, 1600e6)
+}
+
+// The limiter is released when the rate is back at the line's, and no sooner.
+func TestRelease(t *testing.T) {
+	d := paper()
+	d.CNP(0, CNP{})
+	wakes := 0
+	for d.NextWake() != unit.Never {
+		if wakes++; wakes > 100 {
+			t.Fatal("never released")
+		}
+		d.Wake(d.NextWake())
+	}
+	if d.Limit().Rate != line || d.limited || wakes < 30 {
+		t.Errorf("after %d rounds: %v", wakes, d.Limit().Rate)
+	}
+	near(t, "alpha", d.alpha, 1)
+}
+
+func TestMinimumRate(t *testing.T) {
+	d := paper()
+	for i := range 200 {
+		d.CNP(unit.Time(i)*us, CNP{})
+	}
+	if d.Limit().Rate != unit.MbPerSecond {
+		t.Errorf("rate %v after 200 CNPs", d.Limit().Rate)
+	}
+}
+
+// However late Wake comes, the outcome is that of a punctual driver; and rates stay in bounds.
+func TestLateWakesChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		preset := rapid.SampledFrom([]string{"sigcomm15", "mlx5"}).Draw(t, "preset")
+		p := newDCQCNParams(preset)
+		punctual, late := p.New(line), p.New(line)
+		now := unit.Time(0)
+		for range rapid.IntRange(1, 30).Draw(t, "events") {
+			now += unit.Time(rapid.Int64Range(0, 400_000).Draw(t, "gap"))
+			for punctual.NextWake() <= now {
+				punctual.Wake(punctual.NextWake())
+			}
+			if rapid.Bool().Draw(t, "cnp") {
+				punctual.CNP(now, CNP{})
+				late.CNP(now, CNP{})
+			} else {
+				n := unit.Bytes(rapid.Int64Range(1, 4_000_000).Draw(t, "sent"))
+				punctual.Sent(now, n)
+				late.Sent(now, n)
+			}
+			if punctual.Limit() != late.Limit() || state(punctual) != state(late) {
+				t.Fatalf("at %v: %s\nlate: %s", now, state(punctual), state(late))
+			}
+			if r := late.Limit().Rate; r < unit.MbPerSecond || r > line {
+				t.Fatalf("rate %v", r)
+			}
+		}
+	})
+}
+
+func TestNoAllocation(t *testing.T) {
+	var a Algorithm = paper()
+	now := unit.Time(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		a.CNP(now, CNP{})
+		a.Sent(now, 1500)
+		now += 60 * us
+		a.Wake(now)
+		_, _ = a.Limit(), a.State()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkDCQCNSent(b *testing.B) {
+	d := paper()
+	d.CNP(0, CNP{})
+	now := unit.Time(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 300
+		d.Sent(now, 1082)
+	}
+}

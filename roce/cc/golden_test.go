@@ -1,0 +1,100 @@
+package cc
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden tables")
+
+// The scripts in testdata tell a story of events; below each command stands the state after it.
+func TestDCQCNStories(t *testing.T) {
+	for _, c := range []struct {
+		file, preset string
+		line         unit.Rate
+	}{
+		{"testdata/dcqcn_sigcomm15.txt", "sigcomm15", 40 * unit.GbPerSecond},
+		{"testdata/dcqcn_mlx5.txt", "mlx5", 100 * unit.GbPerSecond},
+	} {
+		t.Run(c.preset, func(t *testing.T) {
+			want, err := os.ReadFile(c.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := NewParams("dcqcn", c.preset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, p.New(c.line), string(want))
+			if *update {
+				if err := os.WriteFile(c.file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(want) {
+				t.Errorf("%s differs; got:\n%s", c.file, got)
+			}
+		})
+	}
+}
+
+func play(t *testing.T, a Algorithm, script string) string {
+	var out strings.Builder
+	answers := false
+	for line := range strings.Lines(script) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			answers = false
+		case line == "----" || answers:
+			answers = true
+			continue
+		case line[0] != '#':
+			do(t, a, strings.Fields(line))
+			fmt.Fprintf(&out, "%s\n----\n%s\n", line, state(a))
+			continue
+		}
+		fmt.Fprintln(&out, line)
+	}
+	return out.String()
+}
+
+func do(t *testing.T, a Algorithm, words []string) {
+	d, err := time.ParseDuration(words[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := unit.Time(d)
+	switch words[0] {
+	case "cnp":
+		a.CNP(now, CNP{})
+	case "wake":
+		if at := a.NextWake(); now < at {
+			t.Fatalf("wake at %v, before %v", now, at)
+		}
+		a.Wake(now)
+	case "sent":
+		n, err := unit.ParseBytes(words[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Sent(now, n)
+	default:
+		t.Fatalf("command %q", words[0])
+	}
+}
+
+func state(a Algorithm) string {
+	v := map[string]float64{}
+	for _, s := range a.State() {
+		v[s.Name] = s.Value
+	}
+	return fmt.Sprintf("rate %v target %.6gGb/s alpha %.6f T %v BC %v next %v",
+		a.Limit().Rate, v["target_rate_bps"]/1e9, v["alpha"], v["timer_stage"], v["byte_stage"],
+		a.NextWake())
+}

@@ -1,0 +1,66 @@
+package cc
+
+import (
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// DefaultCNPInterval is N of [DCQCN] 3.1.
+const DefaultCNPInterval = 50 * time.Microsecond
+
+// NotificationPoint decides when the receiver of one flow sends a CNP: [DCQCN] figure 6.
+//
+//	+-------+  marked packet: CNP   +---------------------+  window over, marks in it: CNP
+//	| quiet | --------------------> | within N after CNP  | ---+
+//	|       | <-------------------- | (remembers a mark)  | <--+
+//	+-------+  window over, no mark +---------------------+
+//
+// So a CNP goes at once if none went for N, and then at most one every N while marks come.
+// Make it with NewNotificationPoint.
+type NotificationPoint struct {
+	interval time.Duration
+	until    unit.Time // end of the window after the last CNP
+	window   bool
+	marked   bool // a marked packet came in the window
+}
+
+// NewNotificationPoint makes one with the interval N; with zero each mark makes a CNP.
+func NewNotificationPoint(interval time.Duration) NotificationPoint {
+	return NotificationPoint{interval: interval}
+}
+
+// Marked tells of a packet with CE, and reports whether a CNP goes now.
+func (n *NotificationPoint) Marked(now unit.Time) (cnp bool) {
+	if n.window && now < n.until {
+		n.marked = true
+		return false
+	}
+	n.open(now)
+	return true
+}
+
+// NextWake is when Wake may have a CNP to send: the end of a window with marks in it.
+func (n *NotificationPoint) NextWake() unit.Time {
+	if n.window && n.marked {
+		return n.until
+	}
+	return unit.Never
+}
+
+// Wake reports whether a CNP goes now.
+func (n *NotificationPoint) Wake(now unit.Time) (cnp bool) {
+	if !n.window || now < n.until {
+		return false
+	}
+	if cnp = n.marked; cnp {
+		n.open(now)
+	} else {
+		n.window = false
+	}
+	return cnp
+}
+
+func (n *NotificationPoint) open(now unit.Time) {
+	n.window, n.marked, n.until = true, false, now.Add(n.interval)
+}

@@ -1,0 +1,90 @@
+package cc
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// Every preset of every algorithm is valid, makes an algorithm at line rate, and survives
+// every kind of event.
+func TestRegistry(t *testing.T) {
+	for _, e := range registry {
+		for _, preset := range append(e.presets, "") {
+			p, err := NewParams(e.name, preset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if faults := p.Validate(line); len(faults) != 0 {
+				t.Errorf("%s %s: %v", e.name, preset, faults)
+			}
+			a := p.New(line)
+			if a.Limit().Rate != line {
+				t.Errorf("%s %s starts at %v", e.name, preset, a.Limit().Rate)
+			}
+			a.Sent(0, 1500)
+			a.Ack(1, Ack{Bytes: 1500, Packets: 1})
+			a.Nack(2)
+			a.RTT(3, 1000)
+			a.Timeout(4)
+			a.CNP(5, CNP{})
+			if reacted := a.Limit().Rate < line; reacted != p.HandlesCNP() {
+				t.Errorf("%s %s: reacted to a CNP %v", e.name, preset, reacted)
+			}
+		}
+	}
+	if !slices.Equal(Names(), []string{"dcqcn", "none"}) {
+		t.Errorf("names %v", Names())
+	}
+}
+
+func TestRegistryRefuses(t *testing.T) {
+	if _, err := NewParams("tcp", ""); err == nil {
+		t.Error("an unknown algorithm is accepted")
+	}
+	if _, err := NewParams("dcqcn", "cx9"); err == nil {
+		t.Error("an unknown preset is accepted")
+	}
+	bad := &DCQCNParams{G: 2, MinRate: 50 * unit.GbPerSecond, ByteCounter: -1, FastRecovery: -1,
+		InitialAlpha: 3, RateHAI: -1, DecreaseInterval: -1, MinDecreaseFactor: 1, FirstCNPRate: 2}
+	if faults := bad.Validate(line); len(faults) != 13 {
+		t.Errorf("%d faults, want one for each of 13 fields: %v", len(faults), faults)
+	}
+}
+
+// [DCQCN] figure 6: one CNP at once, then at most one each N while marks come in the window.
+func TestNotificationPoint(t *testing.T) {
+	n := NewNotificationPoint(DefaultCNPInterval)
+	for _, c := range []struct {
+		at     unit.Time
+		marked bool
+		cnp    bool
+		next   unit.Time
+	}{
+		{0, true, true, unit.Never},          // first mark
+		{10 * us, true, false, 50 * us},      // in the window: remembered
+		{49 * us, true, false, 50 * us},      //
+		{50 * us, false, true, unit.Never},   // window over, marks in it
+		{100 * us, false, false, unit.Never}, // window over, none
+		{100 * us, true, true, unit.Never},   // quiet again: at once
+		{120 * us, true, false, 150 * us},    //
+		{170 * us, true, true, unit.Never},   // a mark before the late Wake: one CNP, not two
+		{219 * us, false, false, unit.Never}, //
+		{300 * us, true, true, unit.Never},   // long after the window
+	} {
+		cnp := false
+		if c.marked {
+			cnp = n.Marked(c.at)
+		} else {
+			cnp = n.Wake(c.at)
+		}
+		if cnp != c.cnp || n.NextWake() != c.next {
+			t.Errorf("at %v: CNP %v, next %v; want %v, %v", c.at, cnp, n.NextWake(), c.cnp, c.next)
+		}
+	}
+	each := NewNotificationPoint(0)
+	if !each.Marked(5) || !each.Marked(5) {
+		t.Error("with N = 0 each mark makes a CNP")
+	}
+}

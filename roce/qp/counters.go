@@ -1,0 +1,39 @@
+package qp
+
+// Counters are the transport's events, summed over the QPs that share them. Names are mlx5's.
+type Counters struct {
+	// Responder.
+	RxWriteRequests          uint64
+	RxReadRequests           uint64
+	RxAtomicRequests         uint64
+	OutOfSequence            uint64
+	DuplicateRequest         uint64
+	OutOfBuffer              uint64
+	RespCQEError             uint64
+	RespCQEFlushError        uint64
+	RespLocalLengthError     uint64
+	RespRemoteAccessErrors   uint64
+	RespRemoteInvalidRequest uint64
+
+	// Requester.
+	PacketSeqErr                uint64
+	LocalAckTimeoutErr          uint64
+	RNRNakRetryErr              uint64
+	ReqCQEError                 uint64
+	ReqCQEFlushError            uint64
+	ReqRemoteAccessErrors       uint64
+	ReqRemoteInvalidRequest     uint64
+	ReqTransportRetriesExceeded uint64
+	ReqRNRRetriesExceeded       uint64
+}
+
+// Stats is what one QP did.
+type Stats struct {
+	BytesSent            uint64 // payload, retransmissions included
+	BytesAcked           uint64 // payload of acknowledged packets
+	BytesReceived        uint64 // payload placed into memory
+	PacketsSent          uint64
+	PacketsRetransmitted uint64
+	BytesRetransmitted   uint64
+	Messages             uint64 // completed by acknowledgement
+}

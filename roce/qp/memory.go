@@ -1,0 +1,103 @@
+package qp
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+)
+
+// PD is a protection domain: QPs reach only regions of their own. IBTA 10.2.3.
+type PD uint32
+
+// Access is what may be done with a region beside reading it locally. IBTA 10.6.3.1.
+type Access struct {
+	LocalWrite, RemoteWrite, RemoteRead, RemoteAtomic bool
+}
+
+// Region is a registered piece of memory, real bytes.
+type Region struct {
+	PD     PD
+	VA     uint64 // address of the first byte, as peers name it
+	Key    uint32 // both the local and the remote key
+	Access Access
+	Bytes  []byte
+}
+
+// Memory is all the regions of one NIC.
+type Memory struct {
+	random rand.Source
+	byKey  map[uint32]*Region
+	limit  int
+	nextVA uint64
+}
+
+// Regions start on pages, and between two lies an unmapped page, so that an overrun never hits
+// the neighbour.
+const (
+	pageSize = 4096
+	firstVA  = 0x7f00_0000_0000
+)
+
+// MaxRegion bounds one region: message lengths are 31 bits. IBTA 9.7.7.3.
+const MaxRegion = 1 << 31
+
+// ErrMemory is the family of errors about regions.
+var ErrMemory = errors.New("memory region")
+
+// NewMemory makes room for up to limit regions. Keys are drawn from random, which must not be
+// predictable by peers if they are not to be trusted.
+func NewMemory(random rand.Source, limit int) *Memory {
+	return &Memory{random: random, byKey: make(map[uint32]*Region, limit), limit: limit,
+		nextVA: firstVA}
+}
+
+// Register makes a region of size zero bytes.
+func (m *Memory) Register(pd PD, size int, a Access) (*Region, error) {
+	if size <= 0 || size > MaxRegion {
+		return nil, fmt.Errorf("%w of %d bytes: want 1 to %d", ErrMemory, size, MaxRegion)
+	}
+	if len(m.byKey) >= m.limit {
+		return nil, fmt.Errorf("%w: all %d are in use", ErrMemory, m.limit)
+	}
+	key := uint32(m.random.Uint64() >> 32)
+	for key == 0 || m.byKey[key] != nil {
+		key = uint32(m.random.Uint64() >> 32)
+	}
+	r := &Region{PD: pd, VA: m.nextVA, Key: key, Access: a, Bytes: make([]byte, size)}
+	m.nextVA += (uint64(size)+pageSize-1)/pageSize*pageSize + pageSize
+	m.byKey[key] = r
+	return r, nil
+}
+
+// Deregister forgets a region; its key is invalid from now on.
+func (m *Memory) Deregister(r *Region) { delete(m.byKey, r.Key) }
+
+// Len is the number of regions.
+func (m *Memory) Len() int { return len(m.byKey) }
+
+// slice returns the n bytes at va of the region with that key, and false if there are not such,
+// or not in that domain. A zero length needs no region: IBTA 9.7.5.2.4 checks no key for it.
+func (m *Memory) slice(pd PD, key uint32, va uint64, n int) ([]byte, Access, bool) {
+	if n == 0 {
+		return nil, Access{}, true
+	}
+	r := m.byKey[key]
+	if r == nil || r.PD != pd || va < r.VA || n < 0 {
+		return nil, Access{}, false
+	}
+	off := va - r.VA
+	if off > uint64(len(r.Bytes)) || uint64(n) > uint64(len(r.Bytes))-off {
+		return nil, Access{}, false
+	}
+	return r.Bytes[off : off+uint64(n) : off+uint64(n)], r.Access, true
+}
+
+func (m *Memory) remoteWrite(pd PD, key uint32, va uint64, n int) ([]byte, bool) {
+	b, a, ok := m.slice(pd, key, va, n)
+	return b, ok && (a.RemoteWrite || n == 0)
+}
+
+func (m *Memory) local(pd PD, s Local, write bool) ([]byte, bool) {
+	b, a, ok := m.slice(pd, s.Key, s.VA, s.Length)
+	return b, ok && (!write || a.LocalWrite || s.Length == 0)
+}

@@ -1,0 +1,174 @@
+package qp
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/roce/ib"
+)
+
+// State is that of a queue pair. IBTA 10.3.1, figure 124.
+//
+//	        Init          ReadyToReceive       ReadyToSend
+//	RESET -------> INIT -----------------> RTR -----------> RTS
+//	  ^                                     |                |
+//	  |  Reset                              |  fatal NAK sent or received,
+//	  +------------------- ERR <------------+----------------+  retries used up, Fail
+//
+// IBTA's SQE concerns the unreliable services and SQD is not offered.
+type State uint8
+
+// The states.
+const (
+	StateReset State = iota
+	StateInit
+	StateRTR
+	StateRTS
+	StateErr
+)
+
+var stateNames = [...]string{"RESET", "INIT", "RTR", "RTS", "ERR"}
+
+func (s State) String() string { return stateNames[s] }
+
+// Config is what does not change in the life of a QP.
+type Config struct {
+	QPN            ib.QPN
+	PD             PD
+	MTU            int // path MTU: payload of a full packet, 256 to 4096
+	SendQueue      int // work requests
+	ReceiveQueue   int
+	MaxOutstanding int         // packets sent and not acknowledged
+	AckEvery       int         // ask for an acknowledgement every so many packets
+	Timeout        uint8       // code: 4.096 us x 2^Timeout; 0 is never. IBTA 9.7.6.1.3
+	RetryCount     uint8       // retransmissions without progress, 0 to 7
+	RNRRetry       uint8       // the same for receiver not ready; 7 is for ever
+	MinRNRTimer    ib.RNRTimer // what we tell a peer when no receive is posted
+}
+
+// DefaultConfig has perftest's values where it has any, and rxe's distance of acknowledgements.
+func DefaultConfig() Config {
+	return Config{MTU: 1024, SendQueue: 128, ReceiveQueue: 128, MaxOutstanding: 8192,
+		AckEvery: 64, Timeout: 14, RetryCount: 7, RNRRetry: 7, MinRNRTimer: 12}
+}
+
+// rnrForEver is the retry count that never runs out. IBTA 9.7.5.2.8.
+const rnrForEver = 7
+
+// QP is a reliable connected queue pair. Make it with New.
+type QP struct {
+	cfg      Config
+	mem      *Memory
+	cq       *CQ
+	counters *Counters
+	state    State
+	remote   ib.QPN
+
+	Stats Stats
+
+	req  requester
+	resp responder
+}
+
+// New makes a QP in RESET.
+func New(cfg Config, mem *Memory, cq *CQ, counters *Counters) *QP {
+	q := &QP{cfg: cfg, mem: mem, cq: cq, counters: counters}
+	q.req.queue = newQueue[sendWQE](cfg.SendQueue)
+	q.resp.queue = newQueue[receiveWQE](cfg.ReceiveQueue)
+	q.clear()
+	return q
+}
+
+func (q *QP) clear() {
+	q.req = requester{queue: q.req.queue, deadline: unit.Never, rnrUntil: unit.Never}
+	q.resp = responder{queue: q.resp.queue}
+}
+
+// QPN is the queue pair's number.
+func (q *QP) QPN() ib.QPN { return q.cfg.QPN }
+
+// Remote is the peer's number.
+func (q *QP) Remote() ib.QPN { return q.remote }
+
+// State is where in its life the QP is.
+func (q *QP) State() State { return q.state }
+
+// Config is what the QP was made with.
+func (q *QP) Config() Config { return q.cfg }
+
+// CQ is where completions go.
+func (q *QP) CQ() *CQ { return q.cq }
+
+// Init goes from RESET to INIT: receives may be posted.
+func (q *QP) Init() error { return q.enter(StateReset, StateInit) }
+
+// ReadyToReceive goes from INIT to RTR: the peer sends from its QP remote, starting at psn.
+func (q *QP) ReadyToReceive(remote ib.QPN, psn ib.PSN) error {
+	if err := q.enter(StateInit, StateRTR); err != nil {
+		return err
+	}
+	q.remote, q.resp.expected = remote, psn
+	return nil
+}
+
+// ReadyToSend goes from RTR to RTS: we send starting at psn.
+func (q *QP) ReadyToSend(psn ib.PSN) error {
+	if err := q.enter(StateRTR, StateRTS); err != nil {
+		return err
+	}
+	r := &q.req
+	r.unacked, r.next, r.highest, r.posted = psn, psn, psn, psn
+	return nil
+}
+
+// Reset returns to RESET from anywhere. Work requests vanish without completion, IBTA 10.3.1.1;
+// completions not yet polled stay.
+func (q *QP) Reset() {
+	q.cq.reserved -= q.req.queue.len() + q.resp.queue.len() + q.resp.taken()
+	q.req.queue.head, q.resp.queue.head = q.req.queue.tail, q.resp.queue.tail
+	q.state, q.remote = StateReset, 0
+	q.clear()
+}
+
+// Fail goes to ERR: every work request completes as flushed.
+func (q *QP) Fail() {
+	if q.state != StateReset {
+		q.flush()
+	}
+}
+
+func (q *QP) enter(from, to State) error {
+	if q.state != from {
+		return fmt.Errorf("QP %v to %v: %w: %v", q.cfg.QPN, to, ErrState, q.state)
+	}
+	q.state = to
+	return nil
+}
+
+// flush ends all work: the state is ERR and no timer runs. A NAK that is owed still goes out.
+func (q *QP) flush() {
+	q.state = StateErr
+	q.req.deadline, q.req.rnrUntil = unit.Never, unit.Never
+	for q.req.queue.len() > 0 {
+		q.completeSend(Flushed)
+	}
+	if q.resp.holds {
+		q.completeReceive(Flushed, nil)
+	}
+	for q.resp.queue.len() > 0 {
+		q.resp.take()
+		q.completeReceive(Flushed, nil)
+	}
+}
+
+// Deadline is when Wake must be called; unit.Never if the QP waits for nothing.
+func (q *QP) Deadline() unit.Time { return min(q.req.deadline, q.req.rnrUntil) }
+
+// ackTimeout is IBTA 9.7.6.1.3; zero if the timer is off.
+func (c *Config) ackTimeout() time.Duration {
+	if c.Timeout == 0 {
+		return 0
+	}
+	return time.Duration(4096) << (c.Timeout & 31)
+}
