@@ -21,7 +21,7 @@ func hostile() map[string]*result.Result {
 		"demo": synthetic(4, 1000), "long": synthetic(4, 5000), "one flow": synthetic(1, 200),
 		"many flows": synthetic(64, 400), "nine flows": synthetic(9, 50),
 		"one sample": synthetic(2, 1),
-		"no sample": synthetic(2, 0), "empty": {}, "blank runs": {Runs: make([]result.Run, 3)},
+		"no sample":  synthetic(2, 0), "empty": {}, "blank runs": {Runs: make([]result.Run, 3)},
 	}
 	ragged := synthetic(3, 40)
 	s := &ragged.Runs[0].Series
