@@ -58,13 +58,18 @@ func (r *Receiver) Receive(now unit.Time, f *wire.PFC) (resumed Set) {
 	return resumed &^ r.paused
 }
 
-// Paused is the set of priorities that are held back at now.
+// Paused is the set of priorities that are held back at now. It changes nothing: what has ended
+// is told by Wake.
 func (r *Receiver) Paused(now unit.Time) Set {
+	paused := r.paused
 	if now >= r.next {
-		r.expire(now)
-		r.schedule()
+		for p := range r.paused.All() {
+			if r.until[p] <= now {
+				paused = paused.Without(p)
+			}
+		}
 	}
-	return r.paused
+	return paused
 }
 
 // NextWake is when the earliest pause ends.

@@ -73,6 +73,9 @@ func TestLateWake(t *testing.T) {
 	if got := r.Counters(5000 * us).Paused[3]; got != 12800 {
 		t.Errorf("paused %v", got)
 	}
+	if got := r.Wake(5000 * us); got != SetOf(3) {
+		t.Errorf("asking took the news away: resumed %v", got)
+	}
 }
 
 func TestXONEndsAPause(t *testing.T) {

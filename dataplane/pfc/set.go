@@ -1,6 +1,7 @@
 package pfc
 
 import (
+	"iter"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -34,6 +35,17 @@ func (s Set) With(p Priority) Set { return s | s.bit(p) }
 
 // Without returns the set without p.
 func (s Set) Without(p Priority) Set { return s &^ s.bit(p) }
+
+// All ranges over the set from the lowest priority up.
+func (s Set) All() iter.Seq[Priority] {
+	return func(yield func(Priority) bool) {
+		for ; s != 0; s &= s - 1 {
+			if !yield(s.first()) {
+				return
+			}
+		}
+	}
+}
 
 // first returns the lowest priority of a set that is not empty.
 func (s Set) first() Priority { return Priority(bits.TrailingZeros8(uint8(s))) }

@@ -1,0 +1,105 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/switchd/fib"
+	"github.com/rocelab/rocelab/switchd/mmu"
+	"github.com/rocelab/rocelab/switchd/qos"
+)
+
+// Config describes a switch.
+type Config struct {
+	Ports []Port
+	Pools []mmu.Pool
+	// FloodClass is the lossy traffic class of flooded frames whose own class is lossless.
+	FloodClass uint8
+	MACs       fib.Config // Ports is filled in
+	Seed       uint64     // of the numbers that marking draws
+}
+
+// Port describes one port.
+type Port struct {
+	Name      string
+	Rate      unit.Rate
+	MAC       wire.MAC // source of the PFC frames it sends
+	PFC       pfc.Set  // priorities that it pauses and that can pause it
+	Quanta    uint16   // time in an XOFF; 0 is the longest
+	Classify  classify.Map
+	Map       qos.Map
+	Groups    [mmu.Groups]mmu.Profile
+	Queues    [mmu.Queues]Queue
+	Scheduler qos.DWRRConfig
+}
+
+// Queue describes one egress queue.
+type Queue struct {
+	Buffer mmu.QueueProfile
+	WRED   qos.WREDConfig
+}
+
+// Validate returns every fault.
+func (c *Config) Validate() error {
+	var faults []error
+	if n := len(c.Ports); n == 0 || n > dataplane.MaxPorts {
+		faults = append(faults, fmt.Errorf("%d ports, want 1 to %d", n, dataplane.MaxPorts))
+	}
+	if c.FloodClass >= classify.Classes {
+		faults = append(faults, fmt.Errorf("flood class %d, want 0 to %d", c.FloodClass,
+			classify.Classes-1))
+	}
+	for i := range c.Ports {
+		if err := c.validatePort(&c.Ports[i]); err != nil {
+			faults = append(faults, fmt.Errorf("port %d (%s): %w", i, c.Ports[i].Name, err))
+		}
+	}
+	buffer := c.buffer()
+	return errors.Join(append(faults, buffer.Validate())...)
+}
+
+func (c *Config) validatePort(p *Port) error {
+	var faults []error
+	if p.Rate <= 0 {
+		faults = append(faults, fmt.Errorf("rate %v, want it positive", p.Rate))
+	}
+	mapped := p.Map.Validate()
+	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate())
+	if mapped == nil && c.FloodClass < classify.Classes && p.lossless(c.FloodClass) {
+		faults = append(faults, fmt.Errorf("flood class %d is lossless", c.FloodClass))
+	}
+	for q := range p.Queues {
+		if err := p.Queues[q].WRED.Validate(); err != nil {
+			faults = append(faults, fmt.Errorf("queue %d: %w", q, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// lossless reports whether the group of a traffic class is.
+func (p *Port) lossless(tc uint8) bool { return p.Groups[p.Map.Group[tc]].Lossless }
+
+// buffer is the division of the buffer that the ports add up to.
+func (c *Config) buffer() mmu.Config {
+	m := mmu.Config{Pools: c.Pools}
+	for i := range c.Ports {
+		p := &c.Ports[i]
+		var queues [mmu.Queues]mmu.QueueProfile
+		for q := range p.Queues {
+			queues[q] = p.Queues[q].Buffer
+		}
+		m.Groups = append(m.Groups, p.Groups)
+		m.Queues = append(m.Queues, queues)
+	}
+	return m
+}
+
+// charge is what a frame takes in the buffer: at least the shortest frame of the standard, which
+// also bounds how many can be stored.
+func charge(f *frame.Frame) unit.Bytes { return max(f.Len(), wire.MinFrame) }

@@ -1,0 +1,14 @@
+// Package pipeline is the switch: the machine that puts classifier, forwarding database, buffer,
+// marking, scheduling and flow control together.
+//
+//	Receive   classify -> control -> learn -> forward -> (for each egress) admit, mark, enqueue
+//	Transmit  PFC frame, else the scheduler's queue of those not paused; release; XON
+//
+// Every step of the ingress returns a verdict, whose zero value is to drop. A frame that is lost
+// is counted in the ledger and under its port, class and reason. The ledger balances after every
+// call.
+//
+// PFC priority n is traffic class n. A frame to a group or to an unknown address is flooded, and
+// never in a lossless class: its copies would be charged to many queues, and a pause for them
+// would spread through the fabric ([RDMA at scale] section 4.2).
+package pipeline

@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/switchd/mmu"
+	"github.com/rocelab/rocelab/switchd/qos"
+)
+
+// flood sends copies of f to every port of the flood set that is up, but not back, and f itself
+// to the last of them.
+func (s *Switch) flood(now unit.Time, p *port, f *frame.Frame) verdict {
+	if c := &f.Meta.Class; p.lossless[c.TC] {
+		c.TC = s.floodClass
+	}
+	set := s.macs.Flood()
+	var last *port
+	for id, ok := set.Next(0); ok; id, ok = set.Next(id + 1) {
+		out := &s.ports[id]
+		if out == p || !out.up {
+			continue
+		}
+		if last != nil {
+			s.copyTo(now, p, last, f)
+		}
+		last = out
+	}
+	if last == nil {
+		return verdict{why: frame.DropNoRoute}
+	}
+	s.enqueue(now, p, last, f)
+	return verdict{do: done}
+}
+
+// copyTo sends a copy of f to out. A copy for which there is no frame is counted like one that
+// was made and lost.
+func (s *Switch) copyTo(now unit.Time, p, out *port, f *frame.Frame) {
+	s.ledger.Generated.Add(f.Len())
+	dup := s.frames.Get()
+	if dup == nil || !dup.Set(f.Bytes()) {
+		s.ledger.Dropped[frame.DropNoFrame].Add(f.Len())
+		p.stats.dropped[f.Meta.Class.TC][frame.DropNoFrame]++
+		if dup != nil {
+			dup.Release()
+		}
+		return
+	}
+	dup.Meta = f.Meta
+	s.enqueue(now, p, out, dup)
+}
+
+// enqueue stores f for out if WRED and the buffer let it, and marks it on the way.
+func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
+	m := &f.Meta
+	group, to := p.qmap.Group[m.Class.TC], out.qmap.Queue[m.Class.TC]
+	m.Port, m.Out, m.Queue, m.PG = p.id, out.id, uint8(to), uint8(group)
+	q := &out.queues[to]
+	if !out.up {
+		s.refuse(out, q, f, frame.DropLinkDown)
+		return
+	}
+	judged := qos.Pass
+	if q.wred.At == qos.AtEnqueue {
+		judged = q.wred.Judge(s.buffer.QueueBytes(out.id, to), m.Class.ECN, s.rng)
+	}
+	if judged == qos.Drop {
+		s.refuse(out, q, f, frame.DropWRED)
+		return
+	}
+	n := charge(f)
+	why := s.buffer.Admit(where(p.id, group, out.id, to), n)
+	s.flowControl(now)
+	if why != frame.NoReason {
+		lost := p // by the ingress's limits
+		if why == frame.DropQueueFull {
+			lost = out
+		}
+		if why == frame.DropHeadroom || why == frame.DropBuffer {
+			p.stats.groupDropped[group]++
+		}
+		s.refuse(lost, q, f, why)
+		return
+	}
+	if judged == qos.Mark {
+		q.mark(f)
+	}
+	s.ledger.Buffered.Add(f.Len())
+	if !out.backlog.Has(to) {
+		out.backlog = out.backlog.With(to)
+		out.heads[to] = f.Len()
+		s.ready.Add(out.id)
+	}
+	q.frames.Push(f)
+	q.length.Set(now, s.buffer.QueueBytes(out.id, to))
+}
+
+// refuse drops a frame that was meant for a queue.
+func (s *Switch) refuse(p *port, q *queue, f *frame.Frame, why frame.Reason) {
+	q.stats.Dropped[why]++
+	s.drop(p, f, why)
+}
+
+// dequeue takes the first frame out of a queue and out of the buffer. The caller then sees to
+// flow control.
+func (s *Switch) dequeue(now unit.Time, p *port, to mmu.Queue) *frame.Frame {
+	q := &p.queues[to]
+	f := q.frames.Pop()
+	s.buffer.Release(where(f.Meta.Port, mmu.PG(f.Meta.PG), p.id, to), charge(f))
+	s.ledger.Buffered.Sub(f.Len())
+	head := q.frames.Head()
+	if head == nil {
+		p.backlog = p.backlog.Without(to)
+	} else {
+		p.heads[to] = head.Len()
+	}
+	p.sched.Sent(to, f.Len(), head != nil)
+	q.length.Set(now, s.buffer.QueueBytes(p.id, to))
+	return f
+}
+
+func where(in dataplane.PortID, g mmu.PG, out dataplane.PortID, q mmu.Queue) mmu.Where {
+	return mmu.Where{In: in, Group: g, Out: out, Queue: q}
+}
+
+// mark sets the congestion experienced codepoint.
+func (q *queue) mark(f *frame.Frame) {
+	c := &f.Meta.Class
+	network := f.Bytes()[c.L3Off:]
+	switch c.Kind {
+	case frame.IPv4, frame.RoCE4:
+		ip, ok := wire.AsIPv4(network)
+		if !ok {
+			return
+		}
+		ip.SetECN(frame.CE)
+	case frame.IPv6, frame.RoCE6:
+		ip, ok := wire.AsIPv6(network)
+		if !ok {
+			return
+		}
+		ip.SetECN(frame.CE)
+	default:
+		return
+	}
+	c.ECN = frame.CE
+	q.stats.Marked.Add(f.Len())
+}

@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/fib"
+	"github.com/rocelab/rocelab/switchd/mmu"
+	"github.com/rocelab/rocelab/switchd/qos"
+)
+
+// Drops counts lost frames by reason.
+type Drops [frame.ReasonCount]uint64
+
+// portStats is what only the pipeline counts about a port.
+type portStats struct {
+	received     [classify.Classes]dataplane.Count
+	sent         [classify.Classes]dataplane.Count
+	control      dataplane.Count // MAC control frames received
+	controlSent  dataplane.Count
+	dropped      [classify.Classes]Drops
+	groupDropped [mmu.Groups]uint64
+}
+
+// QueueStats is what a queue counted.
+type QueueStats struct {
+	Sent    dataplane.Count
+	Marked  dataplane.Count
+	Dropped Drops
+}
+
+// Snapshot is everything that can be seen of a switch at one time. It is filled in place and can
+// be used again without allocating.
+type Snapshot struct {
+	At     unit.Time
+	Ledger dataplane.Ledger
+	Ports  []PortSnapshot
+	Pools  []PoolSnapshot
+	MACs   int
+	FIB    fib.Stats
+}
+
+// PoolSnapshot is a buffer pool.
+type PoolSnapshot struct {
+	Name         string
+	Size, Shared unit.Bytes // of all, of the shared part
+	mmu.Use
+}
+
+// PortSnapshot is a port. Classes count by traffic class, which is the PFC priority.
+type PortSnapshot struct {
+	Name                         string
+	Up                           bool
+	Received, Sent               [classify.Classes]dataplane.Count // without MAC control frames
+	ControlReceived, ControlSent dataplane.Count
+	Dropped                      [classify.Classes]Drops
+	PFCReceived                  pfc.ReceiverCounters
+	PFCSent                      pfc.GeneratorCounters
+	Paused                       pfc.Set // priorities that the other end holds back now
+	Pausing                      pfc.Set // priorities that we hold back now
+	Queues                       [mmu.Queues]QueueSnapshot
+	Groups                       [mmu.Groups]GroupSnapshot
+}
+
+// QueueSnapshot is an egress queue.
+type QueueSnapshot struct {
+	QueueStats
+	mmu.Use
+	Length qos.OccupancySummary // since ClearWatermarks
+}
+
+// GroupSnapshot is an ingress priority group.
+type GroupSnapshot struct {
+	mmu.GroupUse
+	Dropped uint64 // at its limit, or for lack of headroom
+}
+
+// Snapshot fills dst with the state at now, which must not be before the last call.
+func (s *Switch) Snapshot(now unit.Time, dst *Snapshot) {
+	dst.At, dst.Ledger, dst.MACs, dst.FIB = now, s.ledger, s.macs.Len(), s.macs.Stats
+	if len(dst.Ports) != len(s.ports) || len(dst.Pools) != len(s.pools) {
+		dst.Ports = make([]PortSnapshot, len(s.ports))
+		dst.Pools = make([]PoolSnapshot, len(s.pools))
+	}
+	for i := range s.pools {
+		dst.Pools[i] = PoolSnapshot{Name: s.pools[i].Name, Size: s.pools[i].Size,
+			Shared: s.buffer.Shared(i), Use: s.buffer.Pool(i)}
+	}
+	for i := range s.ports {
+		s.ports[i].snapshot(now, s.buffer, &dst.Ports[i])
+	}
+}
+
+func (p *port) snapshot(now unit.Time, b *mmu.Buffer, dst *PortSnapshot) {
+	dst.Name, dst.Up = p.name, p.up
+	dst.Received, dst.Sent, dst.Dropped = p.stats.received, p.stats.sent, p.stats.dropped
+	dst.ControlReceived, dst.ControlSent = p.stats.control, p.stats.controlSent
+	dst.Paused, dst.Pausing = p.rx.Paused(now), p.tx.Wanted()
+	dst.PFCReceived, dst.PFCSent = p.rx.Counters(now), p.tx.Counters(now)
+	for i := range dst.Queues {
+		q := &p.queues[i]
+		dst.Queues[i] = QueueSnapshot{q.stats, b.Queue(p.id, mmu.Queue(i)), q.length.Summary(now)}
+	}
+	for i := range dst.Groups {
+		dst.Groups[i] = GroupSnapshot{b.Group(p.id, mmu.PG(i)), p.stats.groupDropped[i]}
+	}
+}
+
+// QueueDepth is what a queue stores now.
+func (s *Switch) QueueDepth(port dataplane.PortID, q mmu.Queue) unit.Bytes {
+	return s.buffer.QueueBytes(port, q)
+}
+
+// Depth is what a port stores for sending now, over all its queues.
+func (s *Switch) Depth(port dataplane.PortID) (sum unit.Bytes) {
+	for q := range mmu.Queue(mmu.Queues) {
+		sum += s.buffer.QueueBytes(port, q)
+	}
+	return sum
+}
+
+// ClearWatermarks lets watermarks and queue lengths start again from now; counters go on.
+func (s *Switch) ClearWatermarks(now unit.Time) {
+	s.buffer.ClearWatermarks()
+	for i := range s.ports {
+		for q := range s.ports[i].queues {
+			s.ports[i].queues[q].length.Reset(now)
+		}
+	}
+}
+
+// MACs is the forwarding database, for static entries and for showing it.
+func (s *Switch) MACs() *fib.Table { return s.macs }

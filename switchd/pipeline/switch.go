@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/switchd/fib"
+	"github.com/rocelab/rocelab/switchd/mmu"
+	"github.com/rocelab/rocelab/switchd/qos"
+)
+
+// Switch is a dataplane.Device.
+type Switch struct {
+	ports  []port
+	pools  []mmu.Pool
+	buffer *mmu.Buffer
+	macs   *fib.Table
+	frames *frame.Pool // for the copies of flooded frames
+	pauses *frame.Pool // for PFC frames, so that they can be sent when frames has run out
+	rng    *rand.Rand
+
+	floodClass uint8
+	ready      dataplane.PortSet
+	wakeAt     unit.Time // not later than any deadline of a port
+	ledger     dataplane.Ledger
+}
+
+// port is the state of one port.
+type port struct {
+	id       dataplane.PortID
+	up       bool
+	backlog  qos.QueueSet // queues that are not empty
+	pfc      pfc.Set
+	queues   [mmu.Queues]queue
+	heads    qos.Heads
+	sched    qos.Scheduler
+	rx       pfc.Receiver
+	tx       pfc.Generator
+	classify classify.Map
+	qmap     qos.Map
+	lossless [classify.Classes]bool
+	pauses   [mmu.Groups]pfc.Set // what a group in XOFF pauses
+	name     string
+	stats    portStats
+}
+
+// queue is one egress queue.
+type queue struct {
+	frames frame.FIFO
+	wred   qos.WRED
+	length *qos.Occupancy
+	stats  QueueStats
+}
+
+// rngStream tells the marking generator from others with the same seed.
+const rngStream = 0x77726564 // "wred"
+
+// pausesPerPort is how many PFC frames of a port can be on their way at once before the frame
+// pool has to help out.
+const pausesPerPort = 4
+
+// New makes a switch, or returns every fault of its configuration. Copies of flooded frames come
+// from pool.
+func New(cfg Config, pool *frame.Pool) (*Switch, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("switch: %w", err)
+	}
+	buffer, err := mmu.New(cfg.buffer())
+	if err != nil {
+		return nil, fmt.Errorf("switch: %w", err)
+	}
+	cfg.MACs.Ports = len(cfg.Ports)
+	s := &Switch{
+		ports: make([]port, len(cfg.Ports)), pools: cfg.Pools, buffer: buffer,
+		macs: fib.New(cfg.MACs), frames: pool,
+		pauses:     frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
+		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
+		floodClass: cfg.FloodClass, wakeAt: unit.Never,
+	}
+	for i := range cfg.Ports {
+		s.ports[i].init(dataplane.PortID(i), &cfg)
+	}
+	return s, nil
+}
+
+func (p *port) init(id dataplane.PortID, cfg *Config) {
+	c := &cfg.Ports[id]
+	*p = port{
+		id: id, up: true, name: c.Name, pfc: c.PFC, classify: c.Classify, qmap: c.Map,
+		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFC),
+		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
+	}
+	var most unit.Bytes
+	for _, pool := range cfg.Pools {
+		most = max(most, pool.Size)
+	}
+	for q := range p.queues {
+		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
+		p.queues[q].length = qos.NewOccupancy(most)
+	}
+	for g := range p.pauses {
+		p.pauses[g] = c.Map.Priorities(mmu.PG(g)) & c.PFC
+	}
+	for tc := range p.lossless {
+		p.lossless[tc] = c.lossless(uint8(tc))
+	}
+}
+
+// Receive takes a frame through the steps of the ingress.
+func (s *Switch) Receive(now unit.Time, in dataplane.PortID, f *frame.Frame) {
+	s.ledger.Received.Add(f.Len())
+	p := &s.ports[in]
+	for _, step := range &ingress {
+		v := step(s, now, p, f)
+		switch v.do {
+		case next:
+			continue
+		case drop:
+			s.drop(p, f, v.why)
+		}
+		break
+	}
+}
+
+// Ready is the set of ports that may have a frame to send.
+func (s *Switch) Ready() *dataplane.PortSet { return &s.ready }
+
+// Ledger is the account of every frame.
+func (s *Switch) Ledger() dataplane.Ledger { return s.ledger }
+
+// NextWake is when a pause ends or must be announced again.
+func (s *Switch) NextWake() unit.Time { return s.wakeAt }
+
+// Wake ends pauses and announces others again.
+func (s *Switch) Wake(now unit.Time) {
+	s.wakeAt = unit.Never
+	for i := range s.ports {
+		p := &s.ports[i]
+		resumed := p.rx.Wake(now)
+		p.tx.Wake(now)
+		if resumed != 0 || p.tx.Pending(now) {
+			s.ready.Add(p.id)
+		}
+		s.arm(min(p.rx.NextWake(), p.tx.NextWake()))
+	}
+}
+
+func (s *Switch) arm(at unit.Time) { s.wakeAt = min(s.wakeAt, at) }
+
+// SetLink brings a port up or takes it down. A port that goes down loses the frames that wait for
+// it, what was learnt on it, and all pauses.
+func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
+	p := &s.ports[id]
+	if p.up == up {
+		return
+	}
+	p.up = up
+	s.ready.Add(id)
+	if up {
+		return
+	}
+	s.macs.FlushPort(id)
+	p.rx.Reset(now)
+	p.tx.Reset(now)
+	for q := range mmu.Queue(mmu.Queues) {
+		for p.backlog.Has(q) {
+			f := s.dequeue(now, p, q)
+			p.queues[q].stats.Dropped[frame.DropLinkDown]++
+			s.drop(p, f, frame.DropLinkDown)
+		}
+	}
+	s.flowControl(now)
+}
+
+// drop counts a lost frame under the port that lost it.
+func (s *Switch) drop(p *port, f *frame.Frame, why frame.Reason) {
+	p.stats.dropped[f.Meta.Class.TC&(classify.Classes-1)][why]++
+	s.ledger.Drop(f, why)
+}
