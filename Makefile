@@ -62,7 +62,6 @@ fuzz: ## every fuzz target for FUZZTIME each
 .PHONY: bench
 bench: build ## ns and allocations per frame; forwarders side by side as ratios (root)
 	@$(GO) test -run '^$$' -bench . -benchtime 200ms $(PKGS) | grep -E '^(Benchmark|pkg:)' || true
-	@$(BIN)/rocelab bench
 
 .PHONY: lint
 lint: ## gofmt, go vet, golangci-lint

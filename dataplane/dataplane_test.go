@@ -51,7 +51,8 @@ func TestLedger(t *testing.T) {
 	}
 	l.Buffered.Sub(60)
 	err := l.Check()
-	const want = "ledger: received 2 + generated 1 != sent 0 + consumed 1 + buffered 0 + dropped icrc 1 (bytes 180 != 120)"
+	const want = "ledger: received 2 + generated 1 != sent 0 + consumed 1 + buffered 0 + " +
+		"dropped icrc 1 (bytes 180 != 120)"
 	if err == nil || err.Error() != want {
 		t.Errorf("a lost frame is reported as\n%v, want\n%v", err, want)
 	}

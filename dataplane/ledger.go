@@ -67,7 +67,16 @@ func (l *Ledger) Check() error {
 			fmt.Fprintf(&drops, " %v %d", frame.Reason(r), c.Frames)
 		}
 	}
-	return fmt.Errorf("ledger: received %d + generated %d != sent %d + consumed %d + buffered %d + dropped%s"+
-		" (bytes %d != %d)", l.Received.Frames, l.Generated.Frames, l.Sent.Frames, l.Consumed.Frames,
-		l.Buffered.Frames, drops.String(), in.Bytes, out.Bytes)
+	return fmt.Errorf(
+		"ledger: received %d + generated %d != sent %d + consumed %d + buffered %d + dropped%s"+
+			" (bytes %d != %d)",
+		l.Received.Frames,
+		l.Generated.Frames,
+		l.Sent.Frames,
+		l.Consumed.Frames,
+		l.Buffered.Frames,
+		drops.String(),
+		in.Bytes,
+		out.Bytes,
+	)
 }

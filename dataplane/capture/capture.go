@@ -141,8 +141,12 @@ func (c *Capture) write(w *pcapgo.NgWriter) error {
 		}
 		for tail := c.tail.Load(); tail != c.head.Load(); tail++ {
 			s := &c.ring[tail%uint64(len(c.ring))]
-			info := gopacket.CaptureInfo{Timestamp: time.Unix(0, int64(s.at)), InterfaceIndex: s.iface,
-				CaptureLength: len(s.data), Length: s.size}
+			info := gopacket.CaptureInfo{
+				Timestamp:      time.Unix(0, int64(s.at)),
+				InterfaceIndex: s.iface,
+				CaptureLength:  len(s.data),
+				Length:         s.size,
+			}
 			if err := w.WritePacket(info, s.data); err != nil {
 				return err
 			}

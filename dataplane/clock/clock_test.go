@@ -12,7 +12,9 @@ import (
 func running(t *testing.T, budget unit.Time, k uint64) *Page {
 	t.Helper()
 	p := Private(budget)
-	if !p.update(func(n uint64, _ segment) { p.store(n+1, segment{r0: 1e9, speed: speedOne / k}) }) {
+	if !p.update(
+		func(n uint64, _ segment) { p.store(n+1, segment{r0: 1e9, speed: speedOne / k}) },
+	) {
 		t.Fatal("page is locked")
 	}
 	return p

@@ -57,8 +57,12 @@ func Open(path string) (*Page, error) {
 		return nil, err
 	}
 	if got := words.At(wordMagic).Load(); got != magic {
-		return nil, fmt.Errorf("clock page %s: magic %#x, want %#x (made by another version?)", path, got,
-			uint64(magic))
+		return nil, fmt.Errorf(
+			"clock page %s: magic %#x, want %#x (made by another version?)",
+			path,
+			got,
+			uint64(magic),
+		)
 	}
 	return &Page{words: words}, nil
 }

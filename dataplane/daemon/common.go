@@ -35,8 +35,13 @@ func (c *Common) Validate() (faults []Fault) {
 	if c.Metrics != "" {
 		host, _, err := net.SplitHostPort(c.Metrics)
 		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-			faults = append(faults, Fault{"metrics",
-				fmt.Sprintf("%q: want a loopback address with a port, as 127.0.0.1:9465", c.Metrics)})
+			faults = append(faults, Fault{
+				"metrics",
+				fmt.Sprintf(
+					"%q: want a loopback address with a port, as 127.0.0.1:9465",
+					c.Metrics,
+				),
+			})
 		}
 	}
 	if _, err := parseLevel(c.LogLevel); err != nil {
@@ -53,7 +58,10 @@ func (c *ClockConfig) validate() (faults []Fault) {
 		return faults
 	}
 	if c.Slots < 1 || c.Slots > clock.MaxSlots {
-		faults = append(faults, Fault{"clock.slots", fmt.Sprintf("must be 1 to %d", clock.MaxSlots)})
+		faults = append(
+			faults,
+			Fault{"clock.slots", fmt.Sprintf("must be 1 to %d", clock.MaxSlots)},
+		)
 	}
 	if c.Slot < 0 || c.Slot >= c.Slots {
 		faults = append(faults, Fault{"clock.slot", "must be below clock.slots"})

@@ -54,7 +54,10 @@ func Decode(name string, text []byte, cfg Validator) error {
 	}
 	var all []error
 	for _, f := range faults {
-		all = append(all, fmt.Errorf("%s:%d: %s: %s", name, lineOf(&root, f.Path), f.Path, f.Problem))
+		all = append(
+			all,
+			fmt.Errorf("%s:%d: %s: %s", name, lineOf(&root, f.Path), f.Path, f.Problem),
+		)
 	}
 	return errors.Join(all...)
 }
@@ -94,7 +97,8 @@ func lineOf(root *yaml.Node, path string) int {
 		node = node.Content[0]
 	}
 	line := max(node.Line, 1)
-	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+	isSeparator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
+	for _, step := range strings.FieldsFunc(path, isSeparator) {
 		var next *yaml.Node
 		switch node.Kind {
 		case yaml.MappingNode:

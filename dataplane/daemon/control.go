@@ -49,7 +49,8 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// listenControl makes the socket. A file left by a daemon that died is replaced, a living one is not.
+// listenControl makes the socket. A file left by a daemon that died is replaced, a living one is
+// not.
 func listenControl(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)

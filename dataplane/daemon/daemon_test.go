@@ -51,12 +51,20 @@ func newRig(t *testing.T) *rig {
 		r.openFar(t, i, "f"+name)
 	}
 	dir := t.TempDir()
-	d, err := New(Spec{Kind: "switchd", Device: r.relay, Pool: frame.NewPool(512, 2048),
-		XSK: xsk.DefaultOptions, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Load: func(int) (*bpf.Program, error) { return bpf.LoadSwitch(bpf.PortConfig{}) },
+	d, err := New(Spec{
+		Kind:   "switchd",
+		Device: r.relay,
+		Pool:   frame.NewPool(512, 2048),
+		XSK:    xsk.DefaultOptions,
+		Log:    slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Load:   func(int) (*bpf.Program, error) { return bpf.LoadSwitch(bpf.PortConfig{}) },
 		Common: Common{Name: "rig", Netns: r.ns, Control: filepath.Join(dir, "control"),
 			Metrics: "127.0.0.1:0"},
-		Ports: []PortConfig{{Name: "a", Rate: 40 * unit.GbPerSecond}, {Name: "b", Rate: 40 * unit.GbPerSecond}}})
+		Ports: []PortConfig{
+			{Name: "a", Rate: 40 * unit.GbPerSecond},
+			{Name: "b", Rate: 40 * unit.GbPerSecond},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +93,9 @@ func (r *rig) addVeth(t *testing.T, name string) {
 	r.do(t, func() error {
 		attrs := netlink.NewLinkAttrs()
 		attrs.Name = name
-		if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "f" + name}); err != nil {
+		if err := netlink.LinkAdd(
+			&netlink.Veth{LinkAttrs: attrs, PeerName: "f" + name},
+		); err != nil {
 			return err
 		}
 		for _, dev := range []string{name, "f" + name} {
@@ -123,7 +133,10 @@ func (r *rig) openFar(t *testing.T, i int, dev string) {
 		}
 		r.far[i] = fd
 		t.Cleanup(func() { unix.Close(fd) })
-		return unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: uint16(proto), Ifindex: l.Attrs().Index})
+		return unix.Bind(
+			fd,
+			&unix.SockaddrLinklayer{Protocol: uint16(proto), Ifindex: l.Attrs().Index},
+		)
 	})
 }
 
@@ -159,7 +172,13 @@ func TestRealFramesCrossARelay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.receive(t, out); string(got) != string(want) {
-			t.Fatalf("frame %d of %d bytes came out as %d bytes, tag %d", i, len(want), len(got), got[len(got)-1])
+			t.Fatalf(
+				"frame %d of %d bytes came out as %d bytes, tag %d",
+				i,
+				len(want),
+				len(got),
+				got[len(got)-1],
+			)
 		}
 	}
 	st, err := r.d.Loop.Stats()
@@ -246,9 +265,16 @@ func TestTakenMetricsPortIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	d, err := New(Spec{Kind: "switchd", Device: &conform.Relay{}, Pool: frame.NewPool(8, 2048),
-		Log: slog.New(slog.DiscardHandler), Common: Common{Name: "x", Metrics: taken.Addr().String(),
-			Control: filepath.Join(t.TempDir(), "c")}})
+	d, err := New(Spec{
+		Kind:   "switchd",
+		Device: &conform.Relay{},
+		Pool:   frame.NewPool(8, 2048),
+		Log: slog.New(
+			slog.DiscardHandler,
+		),
+		Common: Common{Name: "x", Metrics: taken.Addr().String(),
+			Control: filepath.Join(t.TempDir(), "c")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package daemon
 
 import (
-	"runtime/debug"
+	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -29,18 +29,11 @@ func (c *loopCollector) Collect(out chan<- prometheus.Metric) {
 		desc := prometheus.NewDesc(c.kind+"_"+name, help, labels, nil)
 		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), values...)
 	}
-	port := []string{"port"}
-	for i, w := range st.Ports {
-		name := []string{c.ports[i].Name}
-		counter("xsk_received_frames_total", "Frames taken from the AF_XDP socket.", w.Received, port, name)
-		counter("xsk_sent_frames_total", "Frames given to the AF_XDP socket.", w.Sent, port, name)
-		counter("xsk_rx_dropped_total", "XDP_STATISTICS rx_dropped.", w.RingDropped, port, name)
-		counter("xsk_rx_ring_full_total", "XDP_STATISTICS rx_ring_full.", w.RingFull, port, name)
-		counter("xsk_rx_fill_ring_empty_total", "XDP_STATISTICS rx_fill_ring_empty_descs.",
-			w.FillEmpty, port, name)
-		counter("xsk_tx_invalid_descs_total", "XDP_STATISTICS tx_invalid_descs.", w.TxInvalid, port, name)
-		counter("port_lost_frames_total", "Frames the emulator lost for lack of a frame, "+
-			"for their length, or because the device was away.", w.NoFrame+w.TooLong+w.Down, port, name)
+	for i := range st.Ports {
+		for _, m := range wireMetrics {
+			v := m.value(&st.Ports[i])
+			counter(m.name, m.help, v, []string{"port"}, []string{c.ports[i].Name})
+		}
 	}
 	counter("loop_turns_total", "Turns of the loop.", st.Turns, nil, nil)
 	counter("loop_events_total", "Events handled by the loop.", st.Events, nil, nil)
@@ -48,11 +41,30 @@ func (c *loopCollector) Collect(out chan<- prometheus.Metric) {
 	c.lateness(out, st.Delivered)
 	info := prometheus.NewDesc(c.kind+"_build_info", "Version of the daemon; always 1.",
 		[]string{"version", "goversion"}, nil)
-	version, goversion := "unknown", "unknown"
-	if b, ok := debug.ReadBuildInfo(); ok {
-		version, goversion = b.Main.Version, b.GoVersion
-	}
-	out <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, version, goversion)
+	out <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, Version(),
+		runtime.Version())
+}
+
+// wireMetrics are the counters of one port's wire.
+var wireMetrics = []struct {
+	name, help string
+	value      func(*loop.WireStats) uint64
+}{
+	{"xsk_received_frames_total", "Frames taken from the AF_XDP socket.",
+		func(w *loop.WireStats) uint64 { return w.Received }},
+	{"xsk_sent_frames_total", "Frames given to the AF_XDP socket.",
+		func(w *loop.WireStats) uint64 { return w.Sent }},
+	{"xsk_rx_dropped_total", "XDP_STATISTICS rx_dropped.",
+		func(w *loop.WireStats) uint64 { return w.RingDropped }},
+	{"xsk_rx_ring_full_total", "XDP_STATISTICS rx_ring_full.",
+		func(w *loop.WireStats) uint64 { return w.RingFull }},
+	{"xsk_rx_fill_ring_empty_total", "XDP_STATISTICS rx_fill_ring_empty_descs.",
+		func(w *loop.WireStats) uint64 { return w.FillEmpty }},
+	{"xsk_tx_invalid_descs_total", "XDP_STATISTICS tx_invalid_descs.",
+		func(w *loop.WireStats) uint64 { return w.TxInvalid }},
+	{"port_lost_frames_total", "Frames the emulator lost for lack of a frame, for their length, " +
+		"or because the device was away.",
+		func(w *loop.WireStats) uint64 { return w.NoFrame + w.TooLong + w.Down }},
 }
 
 // lateness exports how late frames left, in virtual seconds, as a classic histogram.

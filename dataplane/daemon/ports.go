@@ -140,15 +140,18 @@ func (p *ports) watch(l *loop.Loop, cfgs []PortConfig, stop <-chan struct{}) err
 	}
 	go func() {
 		for u := range updates {
-			attrs := u.Link.Attrs()
+			attrs := u.Attrs()
 			gone := u.Header.Type == unix.RTM_DELLINK
-			down := attrs.OperState == netlink.OperDown || attrs.OperState == netlink.OperLowerLayerDown
-			if !ours[attrs.Name] || !(gone || down) {
-				continue
-			}
+			down := attrs.OperState == netlink.OperDown ||
+				attrs.OperState == netlink.OperLowerLayerDown
 			why := xsk.ErrDown
-			if gone {
+			switch {
+			case !ours[attrs.Name]:
+				continue
+			case gone:
 				why = xsk.ErrGone
+			case !down:
+				continue
 			}
 			if l.PortDown(attrs.Name, why) != nil {
 				return // the loop has ended

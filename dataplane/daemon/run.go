@@ -63,7 +63,12 @@ func New(spec Spec) (*Daemon, error) {
 		}
 		return nil, err
 	}
-	d := &Daemon{Loop: l, Control: http.NewServeMux(), Metrics: prometheus.NewRegistry(), spec: spec}
+	d := &Daemon{
+		Loop:    l,
+		Control: http.NewServeMux(),
+		Metrics: prometheus.NewRegistry(),
+		spec:    spec,
+	}
 	d.Metrics.MustRegister(&loopCollector{loop: l, kind: spec.Kind, ports: spec.Ports})
 	return d, nil
 }
@@ -115,7 +120,10 @@ func (d *Daemon) listen() (all []server, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, server{&http.Server{Handler: d.Control, ReadTimeout: 10 * time.Second}, l})
+		all = append(
+			all,
+			server{&http.Server{Handler: d.Control, ReadTimeout: 10 * time.Second}, l},
+		)
 	}
 	if addr := d.spec.Common.Metrics; addr != "" {
 		l, err := net.Listen("tcp", addr)

@@ -42,11 +42,23 @@ func NewSampler(l *loop.Loop) *Sampler { return &Sampler{loop: l} }
 
 // Start records count samples of the given columns. read fills one row; it runs on the loop's
 // thread and must not allocate.
-func (s *Sampler) Start(interval time.Duration, count int, columns []string, read func(row []float64)) error {
+func (s *Sampler) Start(
+	interval time.Duration,
+	count int,
+	columns []string,
+	read func(row []float64),
+) error {
 	if interval <= 0 || count <= 0 || count*len(columns) > maxSamples {
-		return fmt.Errorf("sampling: want a positive interval and at most %d values in all", maxSamples)
+		return fmt.Errorf(
+			"sampling: want a positive interval and at most %d values in all",
+			maxSamples,
+		)
 	}
-	d := Samples{IntervalNs: interval.Nanoseconds(), TimeNs: make([]int64, 0, count), Columns: columns}
+	d := Samples{
+		IntervalNs: interval.Nanoseconds(),
+		TimeNs:     make([]int64, 0, count),
+		Columns:    columns,
+	}
 	for range columns {
 		d.Values = append(d.Values, make([]float64, 0, count))
 	}

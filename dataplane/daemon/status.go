@@ -17,6 +17,14 @@ type Status struct {
 	Ledger    LedgerStatus `json:"ledger"`
 	Ports     []PortStatus `json:"ports"`
 	Loop      LoopStatus   `json:"loop"`
+	// Parameters are the effective settings that a reader of results needs.
+	Parameters []Parameter `json:"parameters,omitempty"`
+}
+
+// Parameter is a named setting.
+type Parameter struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // LedgerStatus is a ledger with the names of its drops.
@@ -65,7 +73,10 @@ func lateness(h *loop.Hist) Lateness {
 
 // Status reads the daemon between two turns of its loop.
 func (d *Daemon) Status() (Status, error) {
-	st := Status{Name: d.spec.Common.Name, Ledger: LedgerStatus{Dropped: map[string]dataplane.Count{}}}
+	st := Status{
+		Name:   d.spec.Common.Name,
+		Ledger: LedgerStatus{Dropped: map[string]dataplane.Count{}},
+	}
 	ls, err := d.Loop.Stats()
 	if err != nil {
 		return st, err
@@ -79,8 +90,16 @@ func (d *Daemon) Status() (Status, error) {
 				Received: w.Received, Sent: w.Sent, Lost: w.Lost(), OnDevice: w.OnDevice})
 		}
 	})
-	st.Loop = LoopStatus{Turns: ls.Turns, Events: ls.Events, PortsDown: ls.PortsDown,
-		Delivered: lateness(&ls.Delivered), Arrived: lateness(&ls.Arrived), Slips: lateness(&ls.Slips)}
+	st.Loop = LoopStatus{
+		Turns:     ls.Turns,
+		Events:    ls.Events,
+		PortsDown: ls.PortsDown,
+		Delivered: lateness(
+			&ls.Delivered,
+		),
+		Arrived: lateness(&ls.Arrived),
+		Slips:   lateness(&ls.Slips),
+	}
 	return st, err
 }
 

@@ -17,6 +17,7 @@ type Frame struct {
 	off   int
 	size  int
 	pool  *Pool
+	next  *Frame // in a FIFO
 	owned bool
 }
 

@@ -94,7 +94,11 @@ func TestFramesCrossInOrderAtTheirStamps(t *testing.T) {
 	for i := range frames {
 		b.far[0].Push(append(make([]byte, 1000), byte(i)))
 	}
-	b.eventually(t, "all frames sent on", func() bool { return b.relay.Ledger().Sent.Frames == frames })
+	b.eventually(
+		t,
+		"all frames sent on",
+		func() bool { return b.relay.Ledger().Sent.Frames == frames },
+	)
 	b.eventually(t, "the pool is whole again", func() bool { return b.pool.InUse() == 0 })
 	var got [64]loop.Arrival
 	pool := frame.NewPool(64, 2048)
@@ -111,8 +115,14 @@ func TestFramesCrossInOrderAtTheirStamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st.Delivered.Count != frames || st.Arrived.Count != frames || st.Ports[0].Received != frames {
-		t.Errorf("counted %d delivered, %d arrived, %+v", st.Delivered.Count, st.Arrived.Count, st.Ports)
+	if st.Delivered.Count != frames || st.Arrived.Count != frames ||
+		st.Ports[0].Received != frames {
+		t.Errorf(
+			"counted %d delivered, %d arrived, %+v",
+			st.Delivered.Count,
+			st.Arrived.Count,
+			st.Ports,
+		)
 	}
 	for i := 1; i < len(b.relay.Log); i++ {
 		if b.relay.Log[i].At < b.relay.Log[i-1].At {
@@ -141,11 +151,19 @@ func TestPortGoesDownAndComesBack(t *testing.T) {
 		t.Error("an unknown port went down")
 	}
 	b.far[0].Push(make([]byte, 100))
-	b.eventually(t, "the frame waits or is dropped", func() bool { return b.relay.Ledger().Received.Frames == 1 })
+	b.eventually(
+		t,
+		"the frame waits or is dropped",
+		func() bool { return b.relay.Ledger().Received.Frames == 1 },
+	)
 	<-reopened
 	b.eventually(t, "port up", func() bool { return b.loop.Up(1) })
 	b.far[0].Push(make([]byte, 100))
-	b.eventually(t, "a frame leaves by the new wire", func() bool { return again.Stats().Received+b.relay.Ledger().Sent.Frames >= 1 })
+	b.eventually(
+		t,
+		"a frame leaves by the new wire",
+		func() bool { return again.Stats().Received+b.relay.Ledger().Sent.Frames >= 1 },
+	)
 	st, err := b.loop.Stats()
 	if err != nil || st.PortsDown != 1 {
 		t.Errorf("ports down: %d, %v", st.PortsDown, err)
@@ -161,7 +179,11 @@ func TestABrokenWireIsNoticedWhenSending(t *testing.T) {
 		t.Error("port 0 went down with it")
 	}
 	b.far[0].Push(make([]byte, 100))
-	b.eventually(t, "the second frame arrived", func() bool { return b.relay.Ledger().Received.Frames == 2 })
+	b.eventually(
+		t,
+		"the second frame arrived",
+		func() bool { return b.relay.Ledger().Received.Frames == 2 },
+	)
 }
 
 func TestEveryTicksAtMultiples(t *testing.T) {

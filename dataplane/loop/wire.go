@@ -28,7 +28,7 @@ type Arrival struct {
 type WireStats struct {
 	Received uint64
 	Sent     uint64
-	OnDevice uint64 // frames the XDP program saw, those for the kernel and those it dropped included
+	OnDevice uint64 // seen by the XDP program, also those for the kernel and those it dropped
 
 	NoFrame     uint64 // arrived while the frame pool was empty
 	TooLong     uint64 // longer than a frame of the pool

@@ -68,7 +68,11 @@ func TestArrivalTimesAreSerialisationPlusDelay(t *testing.T) {
 	c := newChain(3, link.Config{Rate: gig40, Delay: time.Microsecond})
 	c.originate(3, 976) // 1000 bytes on the line: 200 ns at 40 Gb/s
 	c.Run(3000)
-	want := []conform.Seen{{At: 1200, Size: 976}, {At: 1400, Size: 976, Tag: 1}, {At: 1600, Size: 976, Tag: 2}}
+	want := []conform.Seen{
+		{At: 1200, Size: 976},
+		{At: 1400, Size: 976, Tag: 1},
+		{At: 1600, Size: 976, Tag: 2},
+	}
 	if got := c.relays[1].Log; !reflect.DeepEqual(got, want) {
 		t.Errorf("first hop saw %+v, want %+v", got, want)
 	}
@@ -144,7 +148,8 @@ func TestLinkDownDropsAndComesBack(t *testing.T) {
 	c.SetLink(c.nodes[0], 1, false)
 	c.Run(2000)
 	arrived := len(c.relays[1].Log)
-	if lost := c.relays[0].Ledger().Dropped[frame.DropLinkDown].Frames; int(lost)+arrived != 10 || arrived == 0 {
+	if lost := c.relays[0].Ledger().Dropped[frame.DropLinkDown].Frames; int(lost)+arrived != 10 ||
+		arrived == 0 {
 		t.Errorf("%d arrived, %d dropped, of 10", arrived, lost)
 	}
 	c.SetLink(c.nodes[0], 1, true)

@@ -23,7 +23,14 @@ func TestSerialCarriesTheRemainder(t *testing.T) {
 		exact := new(big.Int).Mul(big.NewInt(bytes), big.NewInt(8e9))
 		exact.Div(exact, big.NewInt(int64(rate)))
 		if exact.Int64() != int64(sum) {
-			t.Fatalf("%d frames of %d bytes at %v: sum %d ns, exact %v ns", len(sizes), bytes, rate, sum, exact)
+			t.Fatalf(
+				"%d frames of %d bytes at %v: sum %d ns, exact %v ns",
+				len(sizes),
+				bytes,
+				rate,
+				sum,
+				exact,
+			)
 		}
 	})
 }
@@ -45,7 +52,8 @@ func TestTimeSaturates(t *testing.T) {
 }
 
 func TestRateText(t *testing.T) {
-	for text, want := range map[string]Rate{"40Gb/s": 40e9, "40G": 40e9, "2.5 Gbps": 25e8, "100mbit": 1e8,
+	for text, want := range map[string]Rate{
+		"40Gb/s": 40e9, "40G": 40e9, "2.5 Gbps": 25e8, "100mbit": 1e8,
 		"56kb/s": 56e3, "9": 9, "400 gb/s": 400e9} {
 		if got, err := ParseRate(text); err != nil || got != want {
 			t.Errorf("ParseRate(%q) = %d, %v, want %d", text, got, err, want)
@@ -65,7 +73,8 @@ func TestRateText(t *testing.T) {
 }
 
 func TestBytesText(t *testing.T) {
-	for text, want := range map[string]Bytes{"200KB": 200e3, "12MB": 12e6, "4KiB": 4096, "22.4KB": 22400,
+	for text, want := range map[string]Bytes{
+		"200KB": 200e3, "12MB": 12e6, "4KiB": 4096, "22.4KB": 22400,
 		"1500": 1500, "1 MiB": 1 << 20} {
 		if got, err := ParseBytes(text); err != nil || got != want {
 			t.Errorf("ParseBytes(%q) = %d, %v, want %d", text, got, err, want)

@@ -94,8 +94,12 @@ func explain(err error, opts Options) error {
 		return fmt.Errorf("AF_XDP: this kernel has no XDP sockets (CONFIG_XDP_SOCKETS): %w", err)
 	case strings.Contains(text, unix.ENOBUFS.Error()):
 		need := (opts.Receive + opts.Transmit) * opts.Chunk
-		return fmt.Errorf("AF_XDP: %d bytes of packet memory exceed the locked-memory limit; raise it"+
-			" (ulimit -l, LimitMEMLOCK=) or grant CAP_IPC_LOCK: %w", need, err)
+		return fmt.Errorf(
+			"AF_XDP: %d bytes of packet memory exceed the locked-memory limit; raise it"+
+				" (ulimit -l, LimitMEMLOCK=) or grant CAP_IPC_LOCK: %w",
+			need,
+			err,
+		)
 	case strings.Contains(text, unix.EPERM.Error()):
 		return fmt.Errorf("AF_XDP: need CAP_NET_RAW and CAP_NET_ADMIN: %w", err)
 	}

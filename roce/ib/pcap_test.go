@@ -137,7 +137,12 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		if !p.Info.Known() || len(p.Payload)+p.Info.Extended+BTHLen > len(b)-l4 {
-			t.Errorf("accepted %v with %d bytes of payload in %d", p.Info.Name, len(p.Payload), len(b))
+			t.Errorf(
+				"accepted %v with %d bytes of payload in %d",
+				p.Info.Name,
+				len(p.Payload),
+				len(b),
+			)
 		}
 		// The classifier only hands over IP headers of full length.
 		if l4-l3 >= ip4Len && (isIPv4(b[l3:]) || l4-l3 >= ip6Len) {

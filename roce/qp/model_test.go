@@ -122,7 +122,8 @@ func run(t fatal, w *badWire, a, b *side, messages []message) {
 		if posted < len(messages) && a.Post(messages[posted].wr) == nil {
 			posted++
 		}
-		if next := received + b.resp.queue.len() + b.resp.taken(); next < len(wanted) && step%3 == 0 {
+		if next := received + b.resp.queue.len() + b.resp.taken(); next < len(wanted) &&
+			step%3 == 0 {
 			m := &messages[wanted[next]]
 			err := b.PostReceive(ReceiveWR{ID: m.wr.ID, Local: b.local(m.at, m.wr.Local.Length)})
 			if err != nil && err != ErrQueueFull {

@@ -23,7 +23,10 @@ func BenchmarkForward(b *testing.B) {
 			for _, f := range forwarders {
 				stop := f.start(b)
 				r.push(b, window) // warm up
-				times[f.name] = append(times[f.name], float64(r.push(b, perRound).Nanoseconds())/perRound)
+				times[f.name] = append(
+					times[f.name],
+					float64(r.push(b, perRound).Nanoseconds())/perRound,
+				)
 				stop()
 			}
 		}

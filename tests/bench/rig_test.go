@@ -67,7 +67,11 @@ func newRig(b *testing.B) *rig {
 }
 
 func raise(name string) error {
-	if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0o644); err != nil {
+	if err := os.WriteFile(
+		"/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6",
+		[]byte("1"),
+		0o644,
+	); err != nil {
 		return err
 	}
 	dev, err := netlink.LinkByName(name)

@@ -15,7 +15,9 @@ type layer struct {
 // layers are listed from the ground up. A package imports from its own layer and those below.
 // An entry ending in /... means everything below it that has no entry of its own.
 var layers = []layer{
-	{name: "quantities", pure: []string{"dataplane/unit"}, rest: []string{"dataplane/shm"}},
+	{name: "quantities",
+		pure: []string{"dataplane/unit"},
+		rest: []string{"dataplane/shm", "dataplane/netspace"}},
 	{name: "wire", pure: []string{"dataplane/wire/...", "roce/ib"}},
 	{name: "frame", pure: []string{"dataplane/frame"}},
 	{name: "contract", pure: []string{"dataplane"}},
@@ -27,7 +29,7 @@ var layers = []layer{
 		pure: []string{"dataplane/conform", "switchd/pipeline", "nicd/nic", "nicd/app"}},
 	{name: "drivers",
 		pure: []string{"dataplane/engine", "dataplane/sim"},
-		rest: []string{"dataplane/loop", "dataplane/xsk", "dataplane/capture"}},
+		rest: []string{"dataplane/loop/...", "dataplane/xsk", "dataplane/capture"}},
 	{name: "daemons", rest: []string{"dataplane/daemon", "switchd", "nicd"}},
 	{name: "labs", rest: []string{"deploy/..."}},
 	{name: "commands", rest: []string{"cmd/...", "tests/..."}},

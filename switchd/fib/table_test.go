@@ -1,0 +1,149 @@
+package fib
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+)
+
+const second = unit.Time(time.Second)
+
+func mac(n int) wire.MAC { return wire.MAC{2, 0, 0, byte(n >> 16), byte(n >> 8), byte(n)} }
+
+func expect(t *testing.T, table *Table, now unit.Time, n int, port dataplane.PortID, ok bool) {
+	t.Helper()
+	if got, found := table.Lookup(now, mac(n)); found != ok || got != port {
+		t.Errorf("%v: address %d behind port %d (%v), want %d (%v)", now, n, got, found, port, ok)
+	}
+}
+
+func TestLearningAndAgeing(t *testing.T) {
+	table := New(Config{Ports: 4})
+	expect(t, table, 0, 1, 0, false)
+	table.Learn(0, mac(1), 3)
+	expect(t, table, 300*second, 1, 3, true)
+	expect(t, table, 300*second+1, 1, 0, false)
+	table.Learn(400*second, mac(1), 2)
+	expect(t, table, 700*second, 1, 2, true)
+	if want := (Stats{Learnt: 1, Moved: 1}); table.Stats != want || table.Len() != 1 {
+		t.Errorf("stats %+v, %d entries", table.Stats, table.Len())
+	}
+}
+
+func TestStatic(t *testing.T) {
+	table := New(Config{Ports: 4})
+	if err := table.AddStatic(mac(1), 3); err != nil {
+		t.Fatal(err)
+	}
+	table.Learn(0, mac(1), 2)
+	table.FlushPort(3)
+	expect(t, table, 9999*second, 1, 3, true)
+	if err := table.AddStatic(wire.Broadcast, 3); err == nil {
+		t.Error("the broadcast address was accepted")
+	}
+}
+
+func TestGroupSourceIsNotLearnt(t *testing.T) {
+	table := New(Config{Ports: 4})
+	table.Learn(0, wire.Broadcast, 3)
+	if table.Len() != 0 {
+		t.Error("the broadcast address was learnt")
+	}
+}
+
+// TestFull: what does not fit is counted; what is too old makes room.
+func TestFull(t *testing.T) {
+	table := New(Config{Ports: 4, Max: 100})
+	for n := range 101 {
+		table.Learn(0, mac(n), 1)
+	}
+	expect(t, table, 0, 100, 0, false)
+	if table.Stats.Full != 1 || table.Len() != 100 {
+		t.Errorf("stats %+v, %d entries", table.Stats, table.Len())
+	}
+	if err := table.AddStatic(mac(200), 1); err == nil {
+		t.Error("a full table took a static entry")
+	}
+	for n := range 50 {
+		table.Learn(200*second, mac(n), 1)
+	}
+	table.Learn(400*second, mac(100), 2)
+	expect(t, table, 400*second, 100, 2, true)
+	expect(t, table, 400*second, 49, 1, true)
+	if table.Stats.Aged != 50 || table.Len() != 51 {
+		t.Errorf("stats %+v, %d entries", table.Stats, table.Len())
+	}
+}
+
+func TestFlood(t *testing.T) {
+	flood := New(Config{Ports: 3}).Flood()
+	if !flood.Has(0) || !flood.Has(2) || flood.Has(3) {
+		t.Errorf("flood set %v", flood)
+	}
+}
+
+// TestAgainstMap: whatever is learnt, moved and flushed, the table answers like a map.
+func TestAgainstMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := New(Config{Ports: 4, Max: 24})
+		model := map[wire.MAC]dataplane.PortID{}
+		address := rapid.IntRange(0, 40)
+		port := rapid.Uint16Range(0, 3)
+		t.Repeat(map[string]func(*rapid.T){
+			"learn": func(t *rapid.T) {
+				m, p := mac(address.Draw(t, "mac")), dataplane.PortID(port.Draw(t, "port"))
+				table.Learn(0, m, p)
+				if _, known := model[m]; known || len(model) < 24 {
+					model[m] = p
+				}
+			},
+			"flush": func(t *rapid.T) {
+				p := dataplane.PortID(port.Draw(t, "port"))
+				table.FlushPort(p)
+				for m, at := range model {
+					if at == p {
+						delete(model, m)
+					}
+				}
+			},
+			"": func(t *rapid.T) {
+				found := 0
+				table.Walk(0, func(Entry) { found++ })
+				if table.Len() != len(model) || found != len(model) {
+					t.Fatalf("%d entries, walked %d, want %d", table.Len(), found, len(model))
+				}
+				for n := range 41 {
+					got, ok := table.Lookup(0, mac(n))
+					if want, known := model[mac(n)]; ok != known || got != want {
+						t.Fatalf("address %d: port %d (%v), want %d (%v)", n, got, ok, want, known)
+					}
+				}
+			},
+		})
+	})
+}
+
+func BenchmarkLookup(b *testing.B) {
+	table := New(Config{Ports: 32})
+	for n := range 1000 {
+		table.Learn(0, mac(n), dataplane.PortID(n%32))
+	}
+	b.ReportAllocs()
+	n, found := 0, 0
+	for b.Loop() {
+		if _, ok := table.Lookup(0, mac(n)); ok {
+			found++
+		}
+		if n++; n == 1000 {
+			n = 0
+		}
+	}
+	if found == 0 {
+		b.Fatal("nothing was found")
+	}
+}

@@ -1,0 +1,10 @@
+// Package qos is what a switch does with traffic classes: where each goes, when its frames are
+// marked, and whose turn it is.
+//
+//	Map         traffic class to priority group and queue, and which priority pauses what
+//	WRED        marks or drops by the length of the egress queue, [DCQCN] figure 5
+//	Scheduler   picks the queue that sends next; DWRR with strict queues above it
+//	Occupancy   how long a queue was how long, for reports
+//
+// Everything is computed in integers, so that runs are the same on every machine.
+package qos

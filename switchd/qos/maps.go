@@ -1,0 +1,73 @@
+package qos
+
+import (
+	"fmt"
+
+	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/pfc"
+	"github.com/rocelab/rocelab/switchd/mmu"
+)
+
+// QueueSet is a set of egress queues of one port. The zero value is empty.
+type QueueSet uint8
+
+// Has reports whether q is in the set.
+func (s QueueSet) Has(q mmu.Queue) bool { return s&(1<<(q&7)) != 0 }
+
+// With returns the set with q in it.
+func (s QueueSet) With(q mmu.Queue) QueueSet { return s | 1<<(q&7) }
+
+// Without returns the set without q.
+func (s QueueSet) Without(q mmu.Queue) QueueSet { return s &^ (1 << (q & 7)) }
+
+// Map says where each traffic class goes. A PFC priority is the traffic class of its number, as
+// in IEEE 802.1Q and in SONiC's default maps.
+type Map struct {
+	Group [classify.Classes]mmu.PG
+	Queue [classify.Classes]mmu.Queue
+}
+
+// Identity sends class n to group n and queue n.
+func Identity() (m Map) {
+	for tc := range m.Group {
+		m.Group[tc], m.Queue[tc] = mmu.PG(tc), mmu.Queue(tc)
+	}
+	return m
+}
+
+// Validate returns an error that names the first entry out of range.
+func (m *Map) Validate() error {
+	for tc := range m.Group {
+		if m.Group[tc] >= mmu.Groups {
+			return fmt.Errorf("traffic class %d: priority group %d, want 0 to %d", tc, m.Group[tc],
+				mmu.Groups-1)
+		}
+		if m.Queue[tc] >= mmu.Queues {
+			return fmt.Errorf("traffic class %d: queue %d, want 0 to %d", tc, m.Queue[tc],
+				mmu.Queues-1)
+		}
+	}
+	return nil
+}
+
+// Priorities is the set of priorities to pause when a group is in XOFF: those whose classes it
+// takes.
+func (m *Map) Priorities(g mmu.PG) (s pfc.Set) {
+	for tc, to := range m.Group {
+		if to == g {
+			s = s.With(pfc.Priority(tc))
+		}
+	}
+	return s
+}
+
+// Queues is the set of queues that stop while the given priorities are paused. A queue that
+// several classes share stops for each of them.
+func (m *Map) Queues(paused pfc.Set) (s QueueSet) {
+	for tc, q := range m.Queue {
+		if paused.Has(pfc.Priority(tc)) {
+			s = s.With(q)
+		}
+	}
+	return s
+}

@@ -1,0 +1,97 @@
+package qos
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/mmu"
+)
+
+// Heads is the length of the first frame of each queue of a port.
+type Heads [mmu.Queues]unit.Bytes
+
+// Scheduler decides which queue of a port sends next. To add one: a file with a type and a
+// constructor, and a case where the configuration names it.
+type Scheduler interface {
+	// Pick returns a queue of those that are ready, which are not empty and not paused. ready is
+	// never empty. Picking again without Sent gives the same queue.
+	Pick(ready QueueSet, heads *Heads) mmu.Queue
+	// Sent tells that the first frame of q, of n bytes, left; more says that others follow it.
+	Sent(q mmu.Queue, n unit.Bytes, more bool)
+}
+
+// DWRRConfig is a scheduler of strict queues above weighted ones.
+type DWRRConfig struct {
+	Strict QueueSet        // served first, the highest number before all others
+	Weight [mmu.Queues]int // of the other queues, at least 1
+	MTU    unit.Bytes      // a weight of 1 is this many bytes a round; the largest frame
+}
+
+// Validate says what is wrong with the configuration.
+func (c *DWRRConfig) Validate() error {
+	if c.MTU <= 0 {
+		return fmt.Errorf("scheduler: MTU %d, want it positive", c.MTU)
+	}
+	for q, w := range c.Weight {
+		if !c.Strict.Has(mmu.Queue(q)) && (w < 1 || w > maxWeight) {
+			return fmt.Errorf("scheduler: queue %d: weight %d, want 1 to %d", q, w, maxWeight)
+		}
+	}
+	return nil
+}
+
+// maxWeight is SONiC's.
+const maxWeight = 100
+
+// DWRR is deficit weighted round robin below strict priority. A queue's turn gives it credit of
+// its weight times the MTU; it sends while the credit covers its first frame and carries the rest
+// over to the next round, so that in the long run bytes are shared exactly by weight, whatever
+// the frames' lengths. A queue that runs empty loses its credit; a paused one keeps it.
+type DWRR struct {
+	strict  QueueSet
+	quantum [mmu.Queues]unit.Bytes
+	credit  [mmu.Queues]unit.Bytes
+	turn    mmu.Queue
+	granted bool // the queue whose turn it is has had its credit
+}
+
+// NewDWRR returns the scheduler of a valid configuration.
+func NewDWRR(c DWRRConfig) *DWRR {
+	s := &DWRR{strict: c.Strict}
+	for q, w := range c.Weight {
+		s.quantum[q] = unit.Bytes(w) * c.MTU
+	}
+	return s
+}
+
+// Pick serves the highest strict queue, else the queue whose turn it is or comes to be.
+func (s *DWRR) Pick(ready QueueSet, heads *Heads) mmu.Queue {
+	if first := ready & s.strict; first != 0 {
+		return mmu.Queue(bits.Len8(uint8(first)) - 1)
+	}
+	for {
+		if ready.Has(s.turn) {
+			if !s.granted {
+				s.granted = true
+				s.credit[s.turn] += s.quantum[s.turn]
+			}
+			if heads[s.turn] <= s.credit[s.turn] {
+				return s.turn
+			}
+		}
+		s.turn = (s.turn + 1) % mmu.Queues
+		s.granted = false
+	}
+}
+
+// Sent takes the frame off the queue's credit.
+func (s *DWRR) Sent(q mmu.Queue, n unit.Bytes, more bool) {
+	if s.strict.Has(q) {
+		return
+	}
+	s.credit[q] -= n
+	if !more {
+		s.credit[q] = 0
+	}
+}
