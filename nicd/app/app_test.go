@@ -33,7 +33,8 @@ type lab struct {
 	hosts   [2]*Host
 	nodes   [2]*sim.Node
 	watches [2]*conform.Monitor
-	ends    [2]Endpoint
+	regions [2]*qp.Region
+	locals  [2]nic.Local
 }
 
 func newLab(t tester, size int, cfg link.Config, change func(*nic.Config)) *lab {
@@ -54,22 +55,47 @@ func newLab(t tester, size int, cfg link.Config, change func(*nic.Config)) *lab 
 		l.hosts[i] = NewHost(n)
 		l.watches[i] = conform.Watch(l.hosts[i], 1)
 		l.nodes[i] = l.net.Add("host", l.watches[i], 1)
-		if l.ends[i], err = l.hosts[i].Open(size); err != nil {
+		access := qp.Access{LocalWrite: true, RemoteWrite: true}
+		if l.regions[i], err = n.RegisterMR(size, access); err != nil {
+			t.Fatal(err)
+		}
+		if l.locals[i], err = n.CreateQP(n.QPConfig()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l.net.Connect(l.nodes[0], 0, l.nodes[1], 0, cfg)
+	l.join(t)
+	return l
+}
+
+// join connects the two QPs and posts receives on the second.
+func (l *lab) join(t tester) {
+	t.Helper()
 	for i, h := range l.hosts {
-		if err := h.Join(0, l.ends[i].QPN, l.ends[1-i]); err != nil {
+		peer, cfg := l.locals[1-i], l.hosts[1-i].NIC().Config()
+		err := h.NIC().Connect(l.locals[i].QPN,
+			nic.Remote{QPN: peer.QPN, PSN: peer.PSN, IP: cfg.IPv4, MAC: cfg.MAC})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	return l
+	r := l.regions[1]
+	err := l.hosts[1].Listen(0, Sink{QPN: l.locals[1].QPN, Depth: 8,
+		Local: qp.Local{Key: r.Key, VA: r.VA, Length: len(r.Bytes)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flow is one from the start of the first host's region to that of the second's.
+func (l *lab) flow(op qp.Op, size, depth int) Flow {
+	return Flow{QPN: l.locals[0].QPN, Op: op, Depth: depth,
+		Local:  qp.Local{Key: l.regions[0].Key, VA: l.regions[0].VA, Length: size},
+		Remote: qp.Remote{VA: l.regions[1].VA, RKey: l.regions[1].Key}}
 }
 
 func (l *lab) start(t tester, f Flow) {
 	t.Helper()
-	f.QPN = l.ends[0].QPN
 	l.net.Do(l.nodes[0], func(now unit.Time) {
 		if _, err := l.hosts[0].Start(now, f); err != nil {
 			t.Fatal(err)
@@ -89,7 +115,7 @@ func (l *lab) check(t tester) {
 	}
 }
 
-func (l *lab) region(i int) []byte { return l.hosts[i].ends[l.ends[i].QPN].region.Bytes }
+func (l *lab) region(i int) []byte { return l.regions[i].Bytes }
 
 func fill(b []byte, seed byte) {
 	for i := range b {
@@ -109,8 +135,9 @@ func TestMessagesOverABadWire(t *testing.T) {
 				ReorderBy: 3 * time.Microsecond}},
 			func(c *nic.Config) { c.QP.Timeout = 6 })
 		fill(l.region(0), byte(size))
-		f := Flow{Op: rapid.SampledFrom([]qp.Op{qp.Write, qp.Send}).Draw(t, "op"), Size: size,
-			Depth: rapid.IntRange(1, 4).Draw(t, "depth"), Messages: 20}
+		op := rapid.SampledFrom([]qp.Op{qp.Write, qp.Send}).Draw(t, "op")
+		f := l.flow(op, size, rapid.IntRange(1, 4).Draw(t, "depth"))
+		f.Messages = 20
 		l.start(t, f)
 		l.net.Run(unit.Time(100 * time.Millisecond))
 		l.check(t)
@@ -121,7 +148,7 @@ func TestMessagesOverABadWire(t *testing.T) {
 		if !bytes.Equal(l.region(0)[:size], l.region(1)[:size]) {
 			t.Fatal("the receiver's memory differs")
 		}
-		sink, _ := l.hosts[1].Sink(l.ends[1].QPN)
+		sink, _ := l.hosts[1].Sink(l.locals[1].QPN)
 		if want := map[qp.Op]uint64{qp.Send: 20}[f.Op]; sink.Messages != want {
 			t.Fatalf("%d messages received, want %d", sink.Messages, want)
 		}
@@ -134,7 +161,9 @@ func TestMessagesOverABadWire(t *testing.T) {
 // A single flow without congestion fills its link: payload over what headers leave of it.
 func TestGoodput(t *testing.T) {
 	l := newLab(t, 1<<20, link.Config{Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond}, nil)
-	l.start(t, Flow{Op: qp.Write, Size: 1 << 20, Depth: 4, Stop: 2000 * us})
+	f := l.flow(qp.Write, 1<<20, 4)
+	f.Stop = 2000 * us
+	l.start(t, f)
 	l.net.Run(3500 * us)
 	l.check(t)
 	_, s := l.hosts[0].Flow(0)
@@ -151,7 +180,9 @@ func TestGoodput(t *testing.T) {
 // Flow start and stop are kept to the nanosecond.
 func TestStartAndStop(t *testing.T) {
 	l := newLab(t, 100, link.Config{Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond}, nil)
-	l.start(t, Flow{Op: qp.Write, Size: 100, Depth: 1, Start: 50 * us, Stop: 60 * us})
+	f := l.flow(qp.Write, 100, 1)
+	f.Start, f.Stop = 50*us, 60*us
+	l.start(t, f)
 	l.net.Run(50*us - 1)
 	if _, s := l.hosts[0].Flow(0); s.Posted != 0 {
 		t.Error("started early")
@@ -172,9 +203,11 @@ func TestStartAndStop(t *testing.T) {
 func TestPeerGone(t *testing.T) {
 	l := newLab(t, 1000, link.Config{Rate: 40 * unit.GbPerSecond},
 		func(c *nic.Config) { c.QP.Timeout = 4 })
-	l.start(t, Flow{Op: qp.Write, Size: 1000, Depth: 2, Start: us})
+	f := l.flow(qp.Write, 1000, 2)
+	f.Start = us
+	l.start(t, f)
 	l.net.At(100*us, l.nodes[1], func(unit.Time) {
-		if err := l.hosts[1].Close(l.ends[1].QPN); err != nil {
+		if err := l.hosts[1].NIC().DestroyQP(l.locals[1].QPN); err != nil {
 			t.Error(err)
 		}
 	})
@@ -190,30 +223,48 @@ func TestPeerGone(t *testing.T) {
 	}
 }
 
-func TestSetupRefuses(t *testing.T) {
+func TestStartRefuses(t *testing.T) {
 	l := newLab(t, 100, link.Config{Rate: unit.GbPerSecond}, nil)
-	h, q := l.hosts[0], l.ends[0].QPN
-	for name, f := range map[string]Flow{
-		"unknown QP": {QPN: 99, Depth: 1, Size: 1},
-		"size":       {QPN: q, Depth: 1, Size: 101},
-		"depth":      {QPN: q, Depth: 1000, Size: 1},
-		"op":         {QPN: q, Depth: 1, Op: qp.Receive},
+	h := l.hosts[0]
+	for name, change := range map[string]func(*Flow){
+		"unknown QP": func(f *Flow) { f.QPN = 99 },
+		"depth":      func(f *Flow) { f.Depth = 1000 },
+		"no depth":   func(f *Flow) { f.Depth = 0 },
+		"size":       func(f *Flow) { f.Local.Length = -1 },
+		"op":         func(f *Flow) { f.Op = qp.Receive },
 	} {
+		f := l.flow(qp.Write, 100, 1)
+		change(&f)
 		if _, err := h.Start(0, f); !errors.Is(err, ErrFlow) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := h.Start(0, Flow{QPN: q, Depth: 1, Size: 1}); err != nil {
+	if _, err := h.Start(0, l.flow(qp.Write, 100, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Start(0, Flow{QPN: q, Depth: 1, Size: 1}); !errors.Is(err, ErrFlow) {
+	if _, err := h.Start(0, l.flow(qp.Write, 100, 1)); !errors.Is(err, ErrFlow) {
 		t.Errorf("second flow on a QP: %v", err)
 	}
-	if err := h.Join(0, 99, l.ends[1]); !errors.Is(err, ErrNotOpen) {
-		t.Errorf("join of an unknown QP: %v", err)
+	for name, s := range map[string]Sink{
+		"unknown QP": {QPN: 99, Depth: 1}, "twice": {QPN: l.locals[1].QPN, Depth: 1},
+	} {
+		if err := l.hosts[1].Listen(0, s); !errors.Is(err, ErrFlow) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	if err := h.Close(99); !errors.Is(err, ErrNotOpen) {
-		t.Errorf("close of an unknown QP: %v", err)
+	if err := h.Listen(0, Sink{QPN: l.locals[0].QPN, Depth: 1,
+		Local: qp.Local{Length: 5}}); !errors.Is(err, qp.ErrLocal) {
+		t.Errorf("receives outside of memory: %v", err)
+	}
+}
+
+// A flow whose messages cannot be posted says why and is done.
+func TestFlowOutsideOfMemory(t *testing.T) {
+	l := newLab(t, 100, link.Config{Rate: unit.GbPerSecond}, nil)
+	l.start(t, l.flow(qp.Write, 101, 1))
+	l.net.Run(us)
+	if _, s := l.hosts[0].Flow(0); !s.Done || !errors.Is(s.Err, qp.ErrLocal) {
+		t.Errorf("done %v, %v", s.Done, s.Err)
 	}
 }
 

@@ -1,18 +1,25 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
 )
 
-// Flow describes traffic on one joined QP: perftest's parameters.
+// ErrFlow is the family of errors about flows and sinks that cannot be.
+var ErrFlow = errors.New("flow")
+
+// Flow describes traffic on one connected QP: perftest's parameters.
 type Flow struct {
+	Name     string // for whoever looks at it
 	QPN      ib.QPN
 	Op       qp.Op     // Write or Send
-	Size     int       // bytes of a message
+	Local    qp.Local  // the bytes of each message, and how many
+	Remote   qp.Remote // where a WRITE puts each
 	Depth    int       // messages in the send queue at a time
 	Start    unit.Time // the first message is posted then
 	Stop     unit.Time // no message is posted from then on; 0 is no limit
@@ -28,6 +35,7 @@ type FlowStats struct {
 	First     unit.Time  // post of the first message
 	Last      unit.Time  // completion of the latest
 	Status    qp.Status  // of the first failure
+	Err       error      // why a message could not be posted, which ends the flow
 	Done      bool       // nothing more will be posted, nothing is under way
 	MCT       Histogram  // message completion times, from post to completion
 }
@@ -36,35 +44,38 @@ type FlowStats struct {
 // is the work request's ID: they complete in the order in which they were posted.
 type flow struct {
 	Flow
-	end     *end
 	started bool
 	posts   []unit.Time
 	stats   FlowStats
 }
 
-// Start sets a flow up and returns its number. Its messages come from the start of the QP's
-// region and go to the start of the peer's.
+// Start sets a flow up and returns its number, by which Flow knows it.
 func (h *Host) Start(now unit.Time, f Flow) (int, error) {
-	e := h.ends[f.QPN]
-	switch {
-	case e == nil || !e.joined:
-		return 0, fmt.Errorf("%w on QP %v: %w", ErrFlow, f.QPN, ErrNotOpen)
-	case e.flow != nil && !e.flow.stats.Done:
-		return 0, fmt.Errorf("%w on QP %v: another one is not done", ErrFlow, f.QPN)
+	q := h.nic.QP(f.QPN)
+	if q == nil {
+		return 0, fmt.Errorf("%w %q: QP %v: %w", ErrFlow, f.Name, f.QPN, nic.ErrNoQP)
+	}
+	u := h.user(f.QPN)
+	switch depth := q.Config().SendQueue; {
+	case q.State() != qp.StateRTS:
+		return 0, fmt.Errorf("%w %q: QP %v is in %v, not connected", ErrFlow, f.Name, f.QPN,
+			q.State())
+	case u.flow != nil && !u.flow.stats.Done:
+		return 0, fmt.Errorf("%w %q: QP %v has flow %q, which is not done", ErrFlow, f.Name,
+			f.QPN, u.flow.Name)
 	case f.Op != qp.Write && f.Op != qp.Send:
-		return 0, fmt.Errorf("%w: op %v is not write or send", ErrFlow, f.Op)
-	case f.Size < 0 || f.Size > len(e.region.Bytes) || f.Size > e.peer.Size:
-		return 0, fmt.Errorf("%w: size %d is not in 0..%d", ErrFlow, f.Size,
-			min(len(e.region.Bytes), e.peer.Size))
-	case f.Depth < 1 || f.Depth > h.nic.Config().QP.SendQueue:
-		return 0, fmt.Errorf("%w: depth %d is not in 1..%d", ErrFlow, f.Depth,
-			h.nic.Config().QP.SendQueue)
+		return 0, fmt.Errorf("%w %q: op %v is not write or send", ErrFlow, f.Name, f.Op)
+	case f.Local.Length < 0 || f.Local.Length > qp.MaxMessage:
+		return 0, fmt.Errorf("%w %q: message size %d is not in 0..%d", ErrFlow, f.Name,
+			f.Local.Length, qp.MaxMessage)
+	case f.Depth < 1 || f.Depth > depth:
+		return 0, fmt.Errorf("%w %q: depth %d is not in 1..%d", ErrFlow, f.Name, f.Depth, depth)
 	}
 	if f.Stop == 0 {
 		f.Stop = unit.Never
 	}
-	fl := &flow{Flow: f, end: e, posts: make([]unit.Time, f.Depth)}
-	e.flow = fl
+	fl := &flow{Flow: f, posts: make([]unit.Time, f.Depth)}
+	u.flow = fl
 	h.flows = append(h.flows, fl)
 	h.starts = min(h.starts, max(f.Start, now))
 	return len(h.flows) - 1, nil
@@ -97,18 +108,16 @@ func (h *Host) fill(now unit.Time, f *flow) {
 	s := &f.stats
 	for f.started && !s.Done {
 		underWay := s.Posted - s.Completed - s.Failed
-		if now >= f.Stop || f.Messages != 0 && s.Posted == f.Messages || s.Failed > 0 {
+		if now >= f.Stop || f.Messages != 0 && s.Posted == f.Messages || s.Failed > 0 || s.Err != nil {
 			s.Done = underWay == 0
 			return
 		}
 		if underWay == uint64(f.Depth) {
 			return
 		}
-		wr := qp.WR{ID: s.Posted, Op: f.Op,
-			Local:  qp.Local{Key: f.end.region.Key, VA: f.end.region.VA, Length: f.Size},
-			Remote: qp.Remote{VA: f.end.peer.VA, RKey: f.end.peer.RKey}}
+		wr := qp.WR{ID: s.Posted, Op: f.Op, Local: f.Local, Remote: f.Remote}
 		if err := h.nic.Post(now, f.QPN, wr); err != nil {
-			s.Done = underWay == 0 // the queue is someone else's, or the QP failed
+			s.Err, s.Done = err, underWay == 0
 			return
 		}
 		f.posts[s.Posted%uint64(f.Depth)] = now

@@ -33,6 +33,7 @@ type conn struct {
 	headers ib.Headers
 	remote  Remote
 	psn     ib.PSN // our first
+	cnps    uint64 // received
 
 	ccTimer, qpTimer, notifyTimer ratelimit.Timer
 
@@ -74,7 +75,8 @@ func (n *NIC) CreateQP(cfg qp.Config) (Local, error) {
 		return Local{}, fmt.Errorf("create QP: %w", err)
 	}
 	if cfg.MTU > n.cfg.QP.MTU {
-		return Local{}, fmt.Errorf("create QP: mtu: %d is above the NIC's %d", cfg.MTU, n.cfg.QP.MTU)
+		return Local{}, fmt.Errorf("create QP: mtu: %d is above the NIC's %d", cfg.MTU,
+			n.cfg.QP.MTU)
 	}
 	if len(n.free) == 0 {
 		return Local{}, fmt.Errorf("create QP: %w: %d", ErrTooFew, n.cfg.MaxQPs)
@@ -119,6 +121,14 @@ func (n *NIC) Connect(qpn ib.QPN, r Remote) error {
 	c.remote = r
 	c.headers = ib.NewHeaders(ib.Endpoints{SourceMAC: n.cfg.MAC, DestMAC: r.MAC,
 		Source: source, Dest: r.IP, SourcePort: ib.SourcePort(qpn, r.QPN), DestQP: r.QPN})
+	return nil
+}
+
+// QP is a queue pair, to be looked at; nil if there is none of that number.
+func (n *NIC) QP(qpn ib.QPN) *qp.QP {
+	if c := n.conn(qpn); c != nil {
+		return c.qp
+	}
 	return nil
 }
 

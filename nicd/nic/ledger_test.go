@@ -9,77 +9,89 @@ import (
 	"pgregory.net/rapid"
 )
 
+// chaos is two NICs with frames in the air between them, and whatever else can happen to them.
+type chaos struct {
+	a, b *peer
+	pool *frame.Pool
+	now  unit.Time
+	air  []*frame.Frame // from a to b
+	back []*frame.Frame // from b to a
+}
+
 // Whatever happens, the account balances after every call and no frame is lost without a name.
 func TestLedgerUnderRandomInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b, pool := newPeers(t, nil)
-		now := unit.Time(0)
-		var air []*frame.Frame // from a to b
-		var back []*frame.Frame
-		release := func(fs *[]*frame.Frame) *frame.Frame {
-			f := (*fs)[0]
-			*fs = (*fs)[1:]
-			return f
-		}
+		c := &chaos{}
+		c.a, c.b, c.pool = newPeers(t, nil)
 		t.Repeat(map[string]func(*rapid.T){
 			"post": func(t *rapid.T) {
 				n := rapid.IntRange(0, 5000).Draw(t, "n")
-				if a.conns[0].qp.Stats.Messages < 100 {
-					_ = a.Post(now, a.local.QPN, a.request(b, n))
-				}
+				_ = c.a.Post(c.now, c.a.local.QPN, c.a.request(c.b, n)) // full is fine
 			},
-			"transmit": func(*rapid.T) {
-				if f := a.send(now); f != nil {
-					air = append(air, f)
-				}
-				if f := b.send(now); f != nil {
-					back = append(back, f)
-				}
-			},
-			"deliver": func(t *rapid.T) {
-				if len(air) > 0 {
-					f := release(&air)
-					if rapid.Bool().Draw(t, "damage") {
-						at := rapid.IntRange(0, int(f.Len())-1).Draw(t, "at")
-						f.Bytes()[at] ^= rapid.Byte().Draw(t, "xor")
-					}
-					b.give(now, f)
-				}
-				if len(back) > 0 {
-					a.give(now, release(&back))
-				}
-			},
+			"transmit": c.transmit,
+			"deliver":  c.deliver,
 			"noise": func(t *rapid.T) {
-				if f := pool.Get(); f != nil {
+				if f := c.pool.Get(); f != nil {
 					f.Set(rapid.SliceOfN(rapid.Byte(), 14, 200).Draw(t, "bytes"))
-					a.give(now, f)
+					c.a.give(c.now, f)
 				}
 			},
 			"pfc": func(t *rapid.T) {
-				if pool.Free() > 0 {
+				if c.pool.Free() > 0 {
 					set := pfc.Set(rapid.Byte().Draw(t, "set"))
-					a.give(now, pfcFrame(pool, set, rapid.Uint16().Draw(t, "quanta")))
+					quanta := rapid.Uint16().Draw(t, "quanta")
+					c.a.give(c.now, pfcFrame(c.pool, set, quanta))
 				}
 			},
-			"time": func(t *rapid.T) {
-				now += unit.Time(rapid.Int64Range(0, 100_000).Draw(t, "ns"))
-				for _, p := range []*peer{a, b} {
-					if p.NextWake() <= now {
-						p.Wake(now)
-					}
-					if p.NextWake() <= now {
-						t.Fatalf("at %v: woken, and again at %v", now, p.NextWake())
-					}
-				}
-			},
-			"link": func(t *rapid.T) { a.SetLink(now, Port, rapid.Bool().Draw(t, "up")) },
-			"": func(t *rapid.T) {
-				a.balanced(t)
-				b.balanced(t)
-				if pool.InUse() != len(air)+len(back) {
-					t.Fatalf("%d frames in use, %d on the wire", pool.InUse(), len(air)+len(back))
-				}
-			},
+			"time": c.time,
+			"link": func(t *rapid.T) { c.a.SetLink(c.now, Port, rapid.Bool().Draw(t, "up")) },
+			"":     c.check,
 		})
 	})
+}
+
+func (c *chaos) transmit(*rapid.T) {
+	if f := c.a.send(c.now); f != nil {
+		c.air = append(c.air, f)
+	}
+	if f := c.b.send(c.now); f != nil {
+		c.back = append(c.back, f)
+	}
+}
+
+func (c *chaos) deliver(t *rapid.T) {
+	if len(c.air) > 0 {
+		f := c.air[0]
+		c.air = c.air[1:]
+		if rapid.Bool().Draw(t, "damage") {
+			at := rapid.IntRange(0, int(f.Len())-1).Draw(t, "at")
+			f.Bytes()[at] ^= rapid.Byte().Draw(t, "xor")
+		}
+		c.b.give(c.now, f)
+	}
+	if len(c.back) > 0 {
+		f := c.back[0]
+		c.back = c.back[1:]
+		c.a.give(c.now, f)
+	}
+}
+
+func (c *chaos) time(t *rapid.T) {
+	c.now += unit.Time(rapid.Int64Range(0, 100_000).Draw(t, "ns"))
+	for _, p := range []*peer{c.a, c.b} {
+		if p.NextWake() <= c.now {
+			p.Wake(c.now)
+		}
+		if p.NextWake() <= c.now {
+			t.Fatalf("at %v: woken, and again at %v", c.now, p.NextWake())
+		}
+	}
+}
+
+func (c *chaos) check(t *rapid.T) {
+	c.a.balanced(t)
+	c.b.balanced(t)
+	if flying := len(c.air) + len(c.back); c.pool.InUse() != flying {
+		t.Fatalf("%d frames in use, %d on the wire", c.pool.InUse(), flying)
+	}
 }

@@ -59,7 +59,8 @@ func TestWriteThroughNICs(t *testing.T) {
 		a.balanced(t)
 		b.balanced(t)
 		s := b.snapshot(0)
-		if s.Traffic[3].Received.Frames != 5 || s.Transport.RxWriteRequests != 1 || pool.InUse() != 0 {
+		if s.Traffic[3].Received.Frames != 5 || s.Transport.RxWriteRequests != 1 ||
+			pool.InUse() != 0 {
 			t.Errorf("v6 %v: %+v", v6, s.Traffic[3])
 		}
 	}

@@ -111,6 +111,7 @@ func (n *NIC) congestion(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
 	if !p.BTH.BECN() {
 		return frame.DropUnexpected
 	}
+	c.cnps++
 	if !n.cfg.CC.HandlesCNP() {
 		n.counters.RPCNPIgnored++
 		return frame.NoReason

@@ -36,6 +36,7 @@ type QPView struct {
 	State          qp.State
 	Rate           unit.Rate
 	Window         unit.Bytes
+	CNPs           uint64 // received
 	Stats          qp.Stats
 	CC             [maxCCValues]cc.Value
 	CCValues       int // how many of CC are set
@@ -67,10 +68,23 @@ func (n *NIC) Snapshot(now unit.Time, dst *Snapshot) {
 		if c == nil {
 			continue
 		}
-		l := c.cc.Limit()
-		v := QPView{QPN: c.qp.QPN(), RemoteQPN: c.qp.Remote(), State: c.qp.State(),
-			Rate: l.Rate, Window: l.Window, Stats: c.qp.Stats}
-		v.CCValues = copy(v.CC[:], c.cc.State())
-		dst.QPs = append(dst.QPs, v)
+		dst.QPs = append(dst.QPs, c.view())
 	}
+}
+
+// View shows one QP, and reports false if there is none of that number.
+func (n *NIC) View(qpn ib.QPN) (QPView, bool) {
+	c := n.conn(qpn)
+	if c == nil {
+		return QPView{}, false
+	}
+	return c.view(), true
+}
+
+func (c *conn) view() QPView {
+	l := c.cc.Limit()
+	v := QPView{QPN: c.qp.QPN(), RemoteQPN: c.qp.Remote(), State: c.qp.State(),
+		Rate: l.Rate, Window: l.Window, CNPs: c.cnps, Stats: c.qp.Stats}
+	v.CCValues = copy(v.CC[:], c.cc.State())
+	return v
 }
