@@ -35,6 +35,7 @@ type Scenario struct {
 	PathMTU      int    `json:"path_mtu"`
 	Bottleneck   string `json:"bottleneck"` // port, as "sw0:swp5"
 	Queue        int    `json:"queue"`      // egress queue of the traffic at the bottleneck
+	Command      string `json:"command"`    // runs it again
 }
 
 // Run is one execution of the scenario.
@@ -132,5 +133,5 @@ type Series struct {
 	PFCFrames  []float64   `json:"pfc_frames"`  // per interval, sent by the switch
 	CNPs       []float64   `json:"cnps"`        // per interval, sent by the receiver
 	ECNMarks   []float64   `json:"ecn_marks"`   // per interval, at the bottleneck
-	PausedFrac []float64   `json:"paused_frac"` // per interval: mean share of time the senders were paused
+	PausedFrac []float64   `json:"paused_frac"` // share of each interval, mean of the senders
 }

@@ -172,3 +172,24 @@ func (c *Config) ackTimeout() time.Duration {
 	}
 	return time.Duration(4096) << (c.Timeout & 31)
 }
+
+// Validate returns every fault, each starting with the field's name in configuration.
+func (c *Config) Validate() (faults []error) {
+	must := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	must(c.MTU == 256 || c.MTU == 512 || c.MTU == 1024 || c.MTU == 2048 || c.MTU == 4096,
+		"mtu: %d is not 256, 512, 1024, 2048 or 4096", c.MTU) // IBTA 9.4.3
+	must(c.SendQueue > 0, "send_queue: %d is not positive", c.SendQueue)
+	must(c.ReceiveQueue > 0, "receive_queue: %d is not positive", c.ReceiveQueue)
+	must(c.MaxOutstanding > 0 && c.MaxOutstanding < ib.MaxPSNWindow,
+		"max_outstanding: %d is not in 1..%d", c.MaxOutstanding, ib.MaxPSNWindow-1)
+	must(c.AckEvery > 0, "ack_every: %d is not positive", c.AckEvery)
+	must(c.Timeout < 32, "timeout: code %d is not in 0..31", c.Timeout)
+	must(c.RetryCount < 8, "retry_count: %d is not in 0..7", c.RetryCount)
+	must(c.RNRRetry < 8, "rnr_retry: %d is not in 0..7", c.RNRRetry)
+	must(c.MinRNRTimer < 32, "min_rnr_timer: code %d is not in 0..31", c.MinRNRTimer)
+	return faults
+}

@@ -15,13 +15,15 @@ func TestRefusals(t *testing.T) {
 		want Status
 	}{
 		{"wrong key", func(a, b *side) WR {
-			return WR{Op: Write, Local: a.local(0, 9), Remote: Remote{b.region.VA, b.region.Key + 1}}
+			return WR{Op: Write, Local: a.local(0, 9),
+				Remote: Remote{b.region.VA, b.region.Key + 1}}
 		}, RemoteAccess},
 		{"beyond the end", func(a, b *side) WR {
 			return WR{Op: Write, Local: a.local(0, 300), Remote: b.remote(regionSize - 299)}
 		}, RemoteAccess},
 		{"before the start", func(a, b *side) WR {
-			return WR{Op: Write, Local: a.local(0, 9), Remote: Remote{b.region.VA - 1, b.region.Key}}
+			return WR{Op: Write, Local: a.local(0, 9),
+				Remote: Remote{b.region.VA - 1, b.region.Key}}
 		}, RemoteAccess},
 		{"no right to write", func(a, b *side) WR {
 			b.region.Access.RemoteWrite = false

@@ -130,26 +130,14 @@ func (q *QP) sent(n int) {
 
 // opcodes by operation and place in the message.
 var opcodes = [WriteImm + 1][4]ib.Opcode{
-	Send: {
-		ib.Only:   ib.SendOnly,
-		ib.First:  ib.SendFirst,
-		ib.Middle: ib.SendMiddle,
-		ib.Last:   ib.SendLast,
-	},
-	SendImm: {
-		ib.Only:   ib.SendOnlyImm,
-		ib.First:  ib.SendFirst,
-		ib.Middle: ib.SendMiddle,
-		ib.Last:   ib.SendLastImm,
-	},
-	Write: {
-		ib.Only:   ib.WriteOnly,
-		ib.First:  ib.WriteFirst,
-		ib.Middle: ib.WriteMiddle,
-		ib.Last:   ib.WriteLast,
-	},
-	WriteImm: {ib.Only: ib.WriteOnlyImm, ib.First: ib.WriteFirst, ib.Middle: ib.WriteMiddle,
-		ib.Last: ib.WriteLastImm},
+	Send:     places(ib.SendOnly, ib.SendFirst, ib.SendMiddle, ib.SendLast),
+	SendImm:  places(ib.SendOnlyImm, ib.SendFirst, ib.SendMiddle, ib.SendLastImm),
+	Write:    places(ib.WriteOnly, ib.WriteFirst, ib.WriteMiddle, ib.WriteLast),
+	WriteImm: places(ib.WriteOnlyImm, ib.WriteFirst, ib.WriteMiddle, ib.WriteLastImm),
+}
+
+func places(only, first, middle, last ib.Opcode) [4]ib.Opcode {
+	return [4]ib.Opcode{ib.Only: only, ib.First: first, ib.Middle: middle, ib.Last: last}
 }
 
 // opcode is that of the i-th packet.

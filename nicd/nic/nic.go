@@ -1,0 +1,113 @@
+package nic
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/ratelimit"
+	"github.com/rocelab/rocelab/roce/ib"
+	"github.com/rocelab/rocelab/roce/qp"
+)
+
+// Port is the number of the NIC's only port.
+const Port dataplane.PortID = 0
+
+// firstQPN is the number of the QP in slot 0: 0 and 1 are reserved, rxe starts at 17.
+const firstQPN ib.QPN = 0x11
+
+// NIC is a dataplane.Device of one port. Make it with New.
+type NIC struct {
+	cfg    Config
+	pool   *frame.Pool
+	random *rand.ChaCha8
+	ready  dataplane.PortSet
+	up     bool
+	now    unit.Time // of the last call, for operations that are not events
+
+	memory *qp.Memory
+	conns  []*conn  // by slot; nil is free
+	free   []uint32 // free slots
+	wheel  ratelimit.Wheel
+	pacer  *ratelimit.Pacer
+
+	pause      pfc.Receiver
+	pauseTimer ratelimit.Timer
+	poolTimer  ratelimit.Timer // tries again when the pool was empty
+
+	cnps      list // QPs that owe a CNP
+	acks      list // QPs that owe an ACK or NAK
+	completed list // QPs with completions to poll
+	packetID  uint16
+
+	ledger    dataplane.Ledger
+	counters  Counters
+	transport qp.Counters
+	traffic   [8]PriorityTraffic
+}
+
+var _ dataplane.Device = (*NIC)(nil)
+
+// New makes a NIC whose frames come from pool. The pool's frames must hold a full packet.
+func New(cfg Config, pool *frame.Pool) (*NIC, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("NIC configuration: %w", err)
+	}
+	f := pool.Get()
+	if f == nil {
+		return nil, fmt.Errorf("NIC: the frame pool is empty")
+	}
+	room := f.Cap()
+	f.Release()
+	if need := cfg.QP.MTU + ib.MaxOverhead; room < need {
+		return nil, fmt.Errorf("NIC: frames of %d bytes, a path MTU of %d needs %d", room,
+			cfg.QP.MTU, need)
+	}
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], cfg.Seed)
+	n := &NIC{cfg: cfg, pool: pool, random: rand.NewChaCha8(seed), up: true,
+		conns: make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
+		pause: pfc.NewReceiver(cfg.Rate, cfg.PFC)}
+	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)
+	n.pacer = ratelimit.NewPacer(&n.wheel)
+	n.pauseTimer.Kind, n.poolTimer.Kind = kindPause, kindPool
+	for i := range n.free {
+		n.free[i] = uint32(cfg.MaxQPs - 1 - i)
+	}
+	return n, nil
+}
+
+// Config is what the NIC was made with.
+func (n *NIC) Config() Config { return n.cfg }
+
+// Ready has the port if there is something to send.
+func (n *NIC) Ready() *dataplane.PortSet { return &n.ready }
+
+// Ledger is the account of every frame. The NIC buffers none.
+func (n *NIC) Ledger() dataplane.Ledger { return n.ledger }
+
+// SetLink tells that the link went up or down.
+func (n *NIC) SetLink(now unit.Time, _ dataplane.PortID, up bool) {
+	n.now, n.up = now, up
+	n.kick()
+}
+
+// kick puts the port into Ready if the NIC has something that may be sent.
+func (n *NIC) kick() {
+	if !n.up {
+		return
+	}
+	running := ^n.pause.Paused(n.now)
+	if uint8(running)&n.pacer.Ready() != 0 ||
+		n.cnps.head != nil && running.Has(n.priority(n.cfg.DSCP.CNP)) ||
+		n.acks.head != nil && running.Has(n.priority(n.cfg.DSCP.Ack)) {
+		n.ready.Add(Port)
+	}
+}
+
+// priority of a codepoint, by the same map that judges what arrives.
+func (n *NIC) priority(dscp uint8) pfc.Priority { return pfc.Priority(n.cfg.Classify.DSCP[dscp]) }

@@ -1,0 +1,139 @@
+package nic
+
+import (
+	"net/netip"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/roce/cc"
+	"github.com/rocelab/rocelab/roce/ib"
+)
+
+// Receive takes a frame from the wire. Its payload is in memory, or it is dropped by a name, when
+// Receive returns.
+func (n *NIC) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
+	n.now = now
+	n.ledger.Received.Add(f.Len())
+	if f.Meta.Class.Kind == frame.Unclassified {
+		f.Meta.Class = n.cfg.Classify.Classify(f.Bytes())
+	}
+	class := &f.Meta.Class
+	n.traffic[class.TC&7].Received.Add(f.Len())
+	why := frame.DropNotRoCE
+	switch class.Kind {
+	case frame.RoCE4, frame.RoCE6:
+		why = n.roce(now, f)
+	case frame.PFC:
+		why = n.pfc(now, f)
+	case frame.Malformed:
+		why = frame.DropMalformed
+	case frame.Pause, frame.MACControl:
+		why = frame.DropMACControl
+	case frame.CNM:
+		why = frame.DropUnexpected // no algorithm here listens to QCN
+	}
+	if why == frame.NoReason {
+		n.ledger.Consume(f)
+	} else {
+		n.ledger.Drop(f, why)
+	}
+	n.kick()
+}
+
+// pfc obeys a PFC frame. What it releases is found by kick.
+func (n *NIC) pfc(now unit.Time, f *frame.Frame) frame.Reason {
+	body, ok := wire.AsPFC(f.Bytes()[wire.EthernetLen:])
+	if !ok {
+		return frame.DropMalformed
+	}
+	n.pause.Receive(now, body)
+	n.wheel.Set(&n.pauseTimer, n.pause.NextWake())
+	return frame.NoReason
+}
+
+// roce finds the QP of a RoCEv2 packet and hands it over.
+func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
+	b, class := f.Bytes(), &f.Meta.Class
+	if wire.MAC(b[:6]) != n.cfg.MAC {
+		return frame.DropNotForUs
+	}
+	source, dest := addresses(b, class)
+	if dest != n.cfg.IPv4 && dest != n.cfg.IPv6 {
+		return frame.DropNotForUs
+	}
+	p, ok := ib.Open(b, int(class.L3Off), int(class.L4Off))
+	if !ok {
+		return frame.DropMalformed
+	}
+	if !p.CheckICRC() {
+		n.counters.RxICRCEncapsulated++
+		return frame.DropICRC
+	}
+	c := n.conn(p.BTH.DestQP())
+	if c == nil || !c.remote.IP.IsValid() {
+		return frame.DropUnknownQP
+	}
+	f.Meta.Flow = uint32(p.BTH.DestQP())
+	if source != c.remote.IP {
+		return frame.DropUnexpected // another host's packet for a number of ours
+	}
+	if p.Info.Verb == ib.Notify {
+		return n.congestion(now, c, &p)
+	}
+	if class.ECN == frame.CE && p.Info.Request() {
+		n.marked(now, c)
+	}
+	return n.transportPacket(now, c, &p)
+}
+
+// addresses of the IP header, which the classifier has found to be complete.
+func addresses(b []byte, class *frame.Class) (source, dest netip.Addr) {
+	ip := b[class.L3Off:]
+	if class.Kind == frame.RoCE4 {
+		return netip.AddrFrom4([4]byte(ip[12:16])), netip.AddrFrom4([4]byte(ip[16:20]))
+	}
+	return netip.AddrFrom16([16]byte(ip[8:24])), netip.AddrFrom16([16]byte(ip[24:40]))
+}
+
+// marked is the notification point: [DCQCN] figure 6.
+func (n *NIC) marked(now unit.Time, c *conn) {
+	n.counters.NPECNMarkedRoCEPackets++
+	if c.notify.Marked(now) {
+		n.cnps.add(c, inCNPs)
+	}
+	n.arm(&c.notifyTimer, c.notify.NextWake())
+}
+
+// congestion is a CNP for the reaction point.
+func (n *NIC) congestion(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
+	if !p.BTH.BECN() {
+		return frame.DropUnexpected
+	}
+	c.cnps++
+	if !n.cfg.CC.HandlesCNP() {
+		n.counters.RPCNPIgnored++
+		return frame.NoReason
+	}
+	n.counters.RPCNPHandled++
+	c.cc.CNP(now, cc.CNP{})
+	n.limit(now, c)
+	return frame.NoReason
+}
+
+// transportPacket is a request, or an answer to one of ours.
+func (n *NIC) transportPacket(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
+	acked, why := c.qp.Receive(now, p)
+	if acked.Packets > 0 {
+		c.cc.Ack(now, cc.Ack{Bytes: acked.Bytes, Packets: acked.Packets})
+	}
+	if acked.Lost {
+		c.cc.Nack(now)
+	}
+	if acked.Packets > 0 || acked.Lost {
+		n.limit(now, c)
+	}
+	n.settle(now, c)
+	return why
+}

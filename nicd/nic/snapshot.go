@@ -1,0 +1,90 @@
+package nic
+
+import (
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/roce/cc"
+	"github.com/rocelab/rocelab/roce/ib"
+	"github.com/rocelab/rocelab/roce/qp"
+)
+
+// Counters are the NIC's own events; those of the transport are qp.Counters. Names are mlx5's.
+type Counters struct {
+	NPECNMarkedRoCEPackets uint64
+	NPCNPSent              uint64
+	RPCNPHandled           uint64
+	RPCNPIgnored           uint64
+	RxICRCEncapsulated     uint64
+	TxNoFrame              uint64 // the frame pool was empty: the emulator, not the network
+}
+
+// PriorityTraffic is the frames of one priority.
+type PriorityTraffic struct{ Received, Sent dataplane.Count }
+
+// PriorityPause is what PFC did to one priority.
+type PriorityPause struct {
+	RxPause           uint64        // PFC frames that named it
+	RxPauseDuration   time.Duration // held back
+	RxPauseTransition uint64        // from paused to running
+}
+
+// QPView is one QP from outside.
+type QPView struct {
+	QPN, RemoteQPN ib.QPN
+	State          qp.State
+	Rate           unit.Rate
+	Window         unit.Bytes
+	CNPs           uint64 // received
+	Stats          qp.Stats
+	CC             [maxCCValues]cc.Value
+	CCValues       int // how many of CC are set
+}
+
+const maxCCValues = 8
+
+// Snapshot is everything a NIC tells about itself at one instant.
+type Snapshot struct {
+	Time      unit.Time
+	Ledger    dataplane.Ledger
+	Counters  Counters
+	Transport qp.Counters
+	Traffic   [8]PriorityTraffic
+	Pause     [8]PriorityPause
+	QPs       []QPView // by number
+}
+
+// Snapshot fills dst, whose QPs are overwritten and grow if they must.
+func (n *NIC) Snapshot(now unit.Time, dst *Snapshot) {
+	dst.Time, dst.Ledger, dst.Counters = now, n.ledger, n.counters
+	dst.Transport, dst.Traffic = n.transport, n.traffic
+	p := n.pause.Counters(now)
+	for i := range dst.Pause {
+		dst.Pause[i] = PriorityPause{p.Frames[i], p.Paused[i], p.Transitions[i]}
+	}
+	dst.QPs = dst.QPs[:0]
+	for _, c := range n.conns {
+		if c == nil {
+			continue
+		}
+		dst.QPs = append(dst.QPs, c.view())
+	}
+}
+
+// View shows one QP, and reports false if there is none of that number.
+func (n *NIC) View(qpn ib.QPN) (QPView, bool) {
+	c := n.conn(qpn)
+	if c == nil {
+		return QPView{}, false
+	}
+	return c.view(), true
+}
+
+func (c *conn) view() QPView {
+	l := c.cc.Limit()
+	v := QPView{QPN: c.qp.QPN(), RemoteQPN: c.qp.Remote(), State: c.qp.State(),
+		Rate: l.Rate, Window: l.Window, CNPs: c.cnps, Stats: c.qp.Stats}
+	v.CCValues = copy(v.CC[:], c.cc.State())
+	return v
+}

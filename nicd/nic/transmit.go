@@ -1,0 +1,113 @@
+package nic
+
+import (
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/roce/ib"
+)
+
+// Transmit gives the wire its next frame: CNPs first, because the sooner they arrive the less
+// queue builds up ([DCQCN] 3.3), then answers, which free the peer's resources, then data. What
+// belongs to a paused priority waits and lets the others go.
+//
+// PFC frames that the NIC itself sends go before all of these; a NIC whose receive buffer is
+// infinite sends none.
+func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
+	n.now = now
+	if !n.up {
+		return nil
+	}
+	running := ^n.pause.Paused(now)
+	f := n.pool.Get()
+	if f == nil {
+		n.counters.TxNoFrame++
+		n.wheel.Set(&n.poolTimer, now.Add(poolRetry))
+		return nil
+	}
+	prio, ok := n.notification(f, running)
+	if !ok {
+		prio, ok = n.answer(f, running)
+	}
+	if !ok {
+		prio, ok = n.data(now, f, running)
+	}
+	if !ok {
+		f.Release()
+		return nil
+	}
+	n.ledger.Generated.Add(f.Len())
+	n.ledger.Sent.Add(f.Len())
+	n.traffic[prio].Sent.Add(f.Len())
+	return f
+}
+
+// notification builds a CNP if one is owed and its priority runs.
+func (n *NIC) notification(f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool) {
+	prio = n.priority(n.cfg.DSCP.CNP)
+	if n.cnps.head == nil || !running.Has(prio) {
+		return prio, false
+	}
+	c := n.cnps.take(inCNPs)
+	o := ib.Outgoing{Opcode: ib.CongestionNotify}
+	n.build(f, c, &o, tos(n.cfg.DSCP.CNP, frame.NotECT))
+	n.counters.NPCNPSent++
+	return prio, true
+}
+
+// answer builds an ACK or NAK if one is owed and its priority runs.
+func (n *NIC) answer(f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool) {
+	prio = n.priority(n.cfg.DSCP.Ack)
+	if !running.Has(prio) {
+		return prio, false
+	}
+	var o ib.Outgoing
+	for c := n.acks.take(inAcks); c != nil; c = n.acks.take(inAcks) {
+		if !c.qp.NextResponse(&o) {
+			continue
+		}
+		if c.qp.HasResponse() {
+			n.acks.add(c, inAcks)
+		}
+		n.build(f, c, &o, tos(n.cfg.DSCP.Ack, frame.ECT0))
+		return prio, true
+	}
+	return prio, false
+}
+
+// data builds the next request packet of the QP whose turn it is.
+func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool) {
+	var o ib.Outgoing
+	for flow := n.pacer.Next(uint8(running)); flow != nil; flow = n.pacer.Next(uint8(running)) {
+		c := n.conns[flow.Timer.Owner]
+		if !c.qp.Next(now, c.window, &o) {
+			n.pacer.Deactivate(flow)
+			continue
+		}
+		n.build(f, c, &o, tos(n.cfg.DSCP.Data, frame.ECT0))
+		c.cc.Sent(now, f.Len())
+		n.pacer.Sent(now, flow, wire.OnLine(f.Len()))
+		if !c.qp.Pending(c.window) {
+			n.pacer.Deactivate(flow)
+		}
+		n.limit(now, c)
+		n.arm(&c.qpTimer, c.qp.Deadline())
+		return n.priority(n.cfg.DSCP.Data), true
+	}
+	return 0, false
+}
+
+// build writes a packet of c into f.
+func (n *NIC) build(f *frame.Frame, c *conn, o *ib.Outgoing, tos uint8) {
+	if n.packetID++; n.packetID == 0 {
+		n.packetID = 1
+	}
+	o.TOS, o.ID = tos, n.packetID
+	f.Resize(c.headers.Size(o))
+	c.headers.Build(f.Bytes(), o)
+	f.Meta.Flow = uint32(c.qp.QPN())
+}
+
+func tos(dscp uint8, e frame.ECN) uint8 { return dscp<<2 | uint8(e) }
