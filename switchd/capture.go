@@ -61,9 +61,18 @@ func interfaceOf(port dataplane.PortID, dir loop.Direction) int {
 func (c *portCapture) take(at unit.Time, port dataplane.PortID, dir loop.Direction,
 	f *frame.Frame) {
 	b := f.Bytes()
-	if c.all[port] || (c.pfc && wire.IsPFC(b)) {
+	if c.all[port] || (c.pfc && isPFC(b)) {
 		c.Record(at, interfaceOf(port, dir), b)
 	}
+}
+
+func isPFC(b []byte) bool {
+	eth, ok := wire.AsEthernet(b)
+	if !ok || eth.Type() != wire.TypeMACControl {
+		return false
+	}
+	body, ok := wire.AsPFC(b[wire.EthernetLen:])
+	return ok && body.Opcode() == wire.OpPFC
 }
 
 func (s *server) stopCapture(struct{}) (res CaptureResult, err error) {

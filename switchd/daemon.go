@@ -96,7 +96,7 @@ func (s *server) status(struct{}) (st Status, err error) {
 			st.SwitchPorts = append(st.SwitchPorts, portStatus(&s.snap.Ports[i]))
 		}
 		for _, p := range s.snap.Pools {
-			st.Pools = append(st.Pools, PoolStatus{Name: p.Name, Bytes: int64(p.Bytes),
+			st.Pools = append(st.Pools, PoolStatus{Name: p.Name, Bytes: int64(p.Occupancy),
 				Watermark: int64(p.Watermark), Size: int64(p.Size)})
 		}
 	})
@@ -111,7 +111,7 @@ func portStatus(p *pipeline.PortSnapshot) PortStatus {
 	}
 	for i := range p.Queues {
 		q := &p.Queues[i]
-		st.Queues[i] = QueueStatus{Bytes: int64(q.Bytes), SentPackets: q.Sent.Frames,
+		st.Queues[i] = QueueStatus{Bytes: int64(q.Occupancy), SentPackets: q.Sent.Frames,
 			SentBytes: q.Sent.Bytes, MarkedPackets: q.Marked.Frames, Length: length(q.Length)}
 	}
 	return st

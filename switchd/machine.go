@@ -40,7 +40,7 @@ func (c *Config) Machine() (pipeline.Config, error) {
 			port.Groups[g] = c.Lossy.profile()
 		}
 		for _, tc := range c.PFCEnable {
-			port.PFC |= pfc.SetOf(tc)
+			port.PFC |= pfc.SetOf(pfc.Priority(tc))
 			port.Groups[port.Map.Group[tc]] = c.Lossless.profile()
 			port.Queues[port.Map.Queue[tc]].WRED = c.WRED.profile()
 		}
