@@ -2,66 +2,80 @@ package switchd
 
 import "github.com/rocelab/rocelab/dataplane/daemon"
 
-// The bodies of switchd's control calls. Times are virtual.
+// The bodies of switchd's control calls. Times are virtual nanoseconds.
+//
+//	GET  /v1/status                          -> Status
+//	POST /v1/sample        SampleRequest        record a queue and the switch's counters
+//	GET  /v1/sample                          -> daemon.Samples
+//	POST /v1/capture       CaptureRequest       write frames into a pcapng file
+//	POST /v1/capture/stop                    -> CaptureResult
 
 // Status is the answer to GET /v1/status.
 type Status struct {
 	daemon.Status
 	SwitchPorts []PortStatus `json:"switch_ports"`
-	Pool        PoolStatus   `json:"pool"`
+	Pools       []PoolStatus `json:"pools"`
+	// Sampled is the queue of the latest SampleRequest over the time of the samples, weighted by
+	// time; nil until the last sample was taken.
+	Sampled *QueueLength `json:"sampled,omitempty"`
 }
 
-// PortStatus is one port's traffic.
+// PortStatus is one port's traffic. Arrays are by priority.
 type PortStatus struct {
-	Name             string            `json:"name"`
-	PFCSent          [8]uint64         `json:"pfc_sent"`
-	PFCReceived      [8]uint64         `json:"pfc_received"`
-	SendPausedNs     [8]int64          `json:"send_paused_ns"`    // time the peer was told to stop
-	ReceivePausedNs  [8]int64          `json:"receive_paused_ns"` // time we were told to stop
-	ECNMarkedPackets uint64            `json:"ecn_marked_packets"`
-	Dropped          map[string]uint64 `json:"dropped"`
-	Queues           [8]QueueStatus    `json:"queues"`
+	Name            string         `json:"name"`
+	PFCSent         [8]uint64      `json:"pfc_sent"`
+	PFCReceived     [8]uint64      `json:"pfc_received"`
+	SendPausedNs    [8]int64       `json:"send_paused_ns"`    // time the peer was told to stop
+	ReceivePausedNs [8]int64       `json:"receive_paused_ns"` // time we were told to stop
+	Queues          [8]QueueStatus `json:"queues"`
 }
 
-// QueueStatus is one egress queue; mean and quantile are weighted by time.
+// QueueStatus is one egress queue.
 type QueueStatus struct {
-	Bytes         int64   `json:"bytes"`
-	SentBytes     uint64  `json:"sent_bytes"`
-	SentLineBytes uint64  `json:"sent_line_bytes"` // with preamble, FCS and gap
-	SentPackets   uint64  `json:"sent_packets"`
-	MeanBytes     float64 `json:"mean_bytes"`
-	P99Bytes      float64 `json:"p99_bytes"`
-	MaxBytes      float64 `json:"max_bytes"`
-	MarkedPackets uint64  `json:"marked_packets"`
+	Bytes         int64       `json:"bytes"`
+	SentPackets   uint64      `json:"sent_packets"`
+	SentBytes     uint64      `json:"sent_bytes"`
+	MarkedPackets uint64      `json:"marked_packets"`
+	Length        QueueLength `json:"length"`
 }
 
-// PoolStatus is the shared buffer.
+// QueueLength is a queue's length over time, weighted by time.
+type QueueLength struct {
+	MeanBytes float64 `json:"mean_bytes"`
+	P99Bytes  float64 `json:"p99_bytes"`
+	MaxBytes  float64 `json:"max_bytes"`
+}
+
+// PoolStatus is a buffer pool.
 type PoolStatus struct {
-	Bytes     int64 `json:"bytes"`
-	Watermark int64 `json:"watermark"`
+	Name      string `json:"name"`
+	Bytes     int64  `json:"bytes"`
+	Watermark int64  `json:"watermark"`
+	Size      int64  `json:"size"`
 }
 
-// SampleRequest samples one egress queue and the switch's counters: POST /v1/sample.
+// SampleRequest samples one egress queue and the switch's counters.
 type SampleRequest struct {
 	daemon.SampleRequest
 	Port  string `json:"port"`
 	Queue int    `json:"queue"`
 }
 
-// Columns of the samples.
+// Columns of the samples; all but the first are cumulative.
 const (
-	ColumnQueueBytes = "queue_bytes"
-	ColumnPFCSent    = "pfc_sent"   // cumulative, all ports
-	ColumnECNMarked  = "ecn_marked" // cumulative, the sampled queue
+	ColumnQueueBytes    = "queue_bytes"
+	ColumnPFCSent       = "pfc_sent"        // all ports
+	ColumnECNMarked     = "ecn_marked"      // the sampled queue
+	ColumnSentLineBytes = "sent_line_bytes" // the sampled queue, with preamble, FCS and gap
 )
 
-// CaptureRequest writes frames into a pcapng file: POST /v1/capture. It ends at the given number
-// of frames, or with POST /v1/capture/stop.
+// CaptureRequest writes frames into a pcapng file. It ends at the given number of frames, or with
+// POST /v1/capture/stop.
 type CaptureRequest struct {
 	Path   string   `json:"path"`
-	Ports  []string `json:"ports"` // all frames of these, both directions
-	PFC    bool     `json:"pfc"`   // and the PFC frames of every port
-	Frames uint64   `json:"frames"`
+	Ports  []string `json:"ports"`  // all frames of these, both directions
+	PFC    bool     `json:"pfc"`    // and the PFC frames of every port
+	Frames uint64   `json:"frames"` // at most
 }
 
 // CaptureResult is the answer to POST /v1/capture/stop.

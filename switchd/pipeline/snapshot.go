@@ -133,3 +133,23 @@ func (s *Switch) ClearWatermarks(now unit.Time) {
 
 // MACs is the forwarding database, for static entries and for showing it.
 func (s *Switch) MACs() *fib.Table { return s.macs }
+
+// QueueCounts is what a queue sent and marked, cheap enough to sample often.
+func (s *Switch) QueueCounts(port dataplane.PortID, q mmu.Queue) (sent, marked dataplane.Count) {
+	st := &s.ports[port].queues[q].stats
+	return st.Sent, st.Marked
+}
+
+// QueueLength sums up a queue's length since ClearWatermarks.
+func (s *Switch) QueueLength(now unit.Time, port dataplane.PortID,
+	q mmu.Queue) qos.OccupancySummary {
+	return s.ports[port].queues[q].length.Summary(now)
+}
+
+// PFCSent is how many PFC frames all ports sent.
+func (s *Switch) PFCSent() (n uint64) {
+	for i := range s.ports {
+		n += s.ports[i].stats.controlSent.Frames
+	}
+	return n
+}

@@ -1,0 +1,191 @@
+package nicd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/rocelab/rocelab/bpf"
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/xsk"
+	"github.com/rocelab/rocelab/nicd/app"
+	"github.com/rocelab/rocelab/nicd/nic"
+	"github.com/rocelab/rocelab/roce/qp"
+)
+
+// poolFrames is enough for everything a NIC holds: the link's bandwidth-delay product and the
+// control packets that wait. Data packets are built when the wire asks for them.
+const poolFrames = 8192
+
+// server is a NIC at work. Its fields are for the loop's thread once it runs.
+type server struct {
+	*daemon.Daemon
+	host    *app.Host
+	sampler *daemon.Sampler
+	flows   []string // names, by the host's flow number
+	params  []daemon.Parameter
+	snap    nic.Snapshot
+}
+
+// Base is the common part of the configuration.
+func (c *Config) Base() *daemon.Common { return &c.Common }
+
+// Serve runs the NIC until ctx ends.
+func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
+	machine, err := c.Machine()
+	if err != nil {
+		return err
+	}
+	pool := frame.NewPool(poolFrames, xsk.DefaultOptions.MaxFrame())
+	n, err := nic.New(machine, pool)
+	if err != nil {
+		return err
+	}
+	s := &server{host: app.NewHost(n), params: c.Parameters()}
+	s.Daemon, err = daemon.New(daemon.Spec{
+		Common: c.Common, Kind: "nicd", Ports: []daemon.PortConfig{c.Port}, Device: s.host,
+		Pool: pool, XSK: xsk.DefaultOptions, Log: log,
+		Load: func(int) (*bpf.Program, error) {
+			return bpf.LoadNIC(bpf.PortConfig{Map: machine.Classify})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.sampler = daemon.NewSampler(s.Loop)
+	s.Metrics.MustRegister(NewCollector(c.Common.Name, s.snapshot))
+	s.handle(s.Control)
+	return s.Run(ctx)
+}
+
+// snapshot copies the machine's counters between two turns of the loop.
+func (s *server) snapshot(dst *nic.Snapshot) error {
+	return s.Loop.Do(func(now unit.Time) { s.host.NIC().Snapshot(now, dst) })
+}
+
+func (s *server) handle(mux *http.ServeMux) {
+	daemon.Handle(mux, "POST /v1/open", s.open)
+	daemon.Handle(mux, "POST /v1/join", s.join)
+	daemon.Handle(mux, "POST /v1/flow", s.flow)
+	daemon.Handle(mux, "GET /v1/status", s.status)
+	daemon.Handle(mux, "POST /v1/sample", s.sample)
+	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
+		return s.sampler.Samples()
+	})
+}
+
+// do runs fn on the loop's thread and returns its error, or the loop's.
+func (s *server) do(fn func(now unit.Time) error) error {
+	var err error
+	if e := s.Loop.Do(func(now unit.Time) { err = fn(now) }); e != nil {
+		return e
+	}
+	return err
+}
+
+func (s *server) open(r OpenRequest) (e app.Endpoint, err error) {
+	err = s.do(func(unit.Time) (err error) { e, err = s.host.Open(r.Bytes); return err })
+	return e, err
+}
+
+func (s *server) join(r JoinRequest) (struct{}, error) {
+	return struct{}{}, s.do(func(now unit.Time) error { return s.host.Join(now, r.QPN, r.Peer) })
+}
+
+var verbs = map[string]qp.Op{"write": qp.Write, "send": qp.Send}
+
+func (s *server) flow(r FlowRequest) (struct{}, error) {
+	op, ok := verbs[r.Verb]
+	if !ok {
+		return struct{}{}, fmt.Errorf("verb %q: want write or send", r.Verb)
+	}
+	return struct{}{}, s.do(func(now unit.Time) error {
+		_, err := s.host.Start(now, app.Flow{QPN: r.QPN, Op: op, Size: r.MessageBytes,
+			Depth: r.Depth, Messages: r.Messages, Start: unit.Time(r.StartNs),
+			Stop: unit.Time(r.StopNs)})
+		if err == nil {
+			s.flows = append(s.flows, r.Name)
+		}
+		return err
+	})
+}
+
+func (s *server) status(struct{}) (st Status, err error) {
+	if st.Status, err = s.Daemon.Status(); err != nil {
+		return st, err
+	}
+	st.Parameters = s.params
+	err = s.do(func(now unit.Time) error {
+		s.host.NIC().Snapshot(now, &s.snap)
+		for _, p := range s.snap.Pause {
+			st.PausedNs += p.RxPauseDuration.Nanoseconds()
+		}
+		st.Counters = counters(&s.snap)
+		for i, name := range s.flows {
+			st.Flows = append(st.Flows, s.flowStatus(i, name))
+		}
+		return nil
+	})
+	return st, err
+}
+
+func (s *server) flowStatus(i int, name string) FlowStatus {
+	f, stats := s.host.Flow(i)
+	out := FlowStatus{Name: name, QPN: f.QPN, Messages: stats.Completed, Failed: stats.Failed,
+		State: map[string]float64{}}
+	if v := s.view(f); v != nil {
+		out.AckedBytes, out.Retransmitted = v.Stats.BytesAcked, v.Stats.PacketsRetransmitted
+		out.RateBps = int64(v.Rate)
+		for _, value := range v.CC[:v.CCValues] {
+			out.State[value.Name] = value.Value
+		}
+	}
+	return out
+}
+
+// view finds the flow's QP in the latest snapshot.
+func (s *server) view(f app.Flow) *nic.QPView {
+	for i := range s.snap.QPs {
+		if s.snap.QPs[i].QPN == f.QPN {
+			return &s.snap.QPs[i]
+		}
+	}
+	return nil
+}
+
+// sample records every flow that exists now.
+func (s *server) sample(r daemon.SampleRequest) (struct{}, error) {
+	columns := []string{ColumnPausedNs, ColumnCNPsSent}
+	var flows []app.Flow
+	err := s.do(func(unit.Time) error {
+		for i, name := range s.flows {
+			f, _ := s.host.Flow(i)
+			flows = append(flows, f)
+			columns = append(columns, ColumnAcked+name, ColumnRate+name)
+		}
+		return nil
+	})
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
+		func(now unit.Time, row []float64) { s.row(now, flows, row) })
+}
+
+func (s *server) row(now unit.Time, flows []app.Flow, row []float64) {
+	s.host.NIC().Snapshot(now, &s.snap)
+	row[0] = 0
+	for _, p := range s.snap.Pause {
+		row[0] += float64(p.RxPauseDuration.Nanoseconds())
+	}
+	row[1] = float64(s.snap.Counters.NPCNPSent)
+	for i, f := range flows {
+		if v := s.view(f); v != nil {
+			row[2+2*i], row[3+2*i] = float64(v.Stats.BytesAcked), float64(v.Rate)
+		}
+	}
+}
