@@ -1,6 +1,7 @@
 package fib
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -52,9 +53,27 @@ type Entry struct {
 	Seen   unit.Time // last, if not static
 }
 
+// slot is an entry in 24 bytes; an empty one has no key.
 type slot struct {
-	Entry
-	taken bool
+	key    uint64
+	seen   unit.Time
+	port   dataplane.PortID
+	static bool
+}
+
+// taken is set in the key of every address, so that none is zero.
+const taken = 1 << 48
+
+func keyOf(mac wire.MAC) uint64 {
+	return taken | uint64(binary.BigEndian.Uint32(mac[0:4]))<<16 |
+		uint64(binary.BigEndian.Uint16(mac[4:6]))
+}
+
+func (s *slot) entry() (e Entry) {
+	binary.BigEndian.PutUint32(e.MAC[0:4], uint32(s.key>>16))
+	binary.BigEndian.PutUint16(e.MAC[4:6], uint16(s.key))
+	e.Port, e.Static, e.Seen = s.port, s.static, s.seen
+	return e
 }
 
 // New makes an empty table that floods to every port.
@@ -75,11 +94,11 @@ func New(cfg Config) *Table {
 
 // Lookup returns the port behind an address; false if none is known and the frame is flooded.
 func (t *Table) Lookup(now unit.Time, mac wire.MAC) (dataplane.PortID, bool) {
-	s := &t.slots[t.find(mac)]
-	if !s.taken || t.tooOld(now, s) {
+	s := &t.slots[t.find(keyOf(mac))]
+	if s.key == 0 || t.tooOld(now, s) {
 		return 0, false
 	}
-	return s.Port, true
+	return s.port, true
 }
 
 // Learn notes that mac was the source of a frame from port. Group addresses are no sources, and a
@@ -88,17 +107,18 @@ func (t *Table) Learn(now unit.Time, mac wire.MAC, port dataplane.PortID) {
 	if mac.IsMulticast() {
 		return
 	}
-	s := &t.slots[t.find(mac)]
+	key := keyOf(mac)
+	s := &t.slots[t.find(key)]
 	switch {
-	case s.taken && s.Static:
-	case s.taken:
-		if s.Port != port {
+	case s.static:
+	case s.key != 0:
+		if s.port != port {
 			t.Stats.Moved++
 		}
-		s.Port, s.Seen = port, now
+		s.port, s.seen = port, now
 	case t.used < t.max || t.sweep(now):
-		s = &t.slots[t.find(mac)] // The sweep may have moved the place.
-		*s = slot{Entry{MAC: mac, Port: port, Seen: now}, true}
+		s = &t.slots[t.find(key)] // The sweep may have moved the place.
+		*s = slot{key: key, port: port, seen: now}
 		t.used++
 		t.Stats.Learnt++
 	default:
@@ -111,20 +131,21 @@ func (t *Table) AddStatic(mac wire.MAC, port dataplane.PortID) error {
 	if mac.IsMulticast() {
 		return fmt.Errorf("static entry %v: a group address has no port", mac)
 	}
-	s := &t.slots[t.find(mac)]
-	if !s.taken {
+	key := keyOf(mac)
+	s := &t.slots[t.find(key)]
+	if s.key == 0 {
 		if t.used == t.max {
 			return errors.New("static entry: the MAC table is full")
 		}
 		t.used++
 	}
-	*s = slot{Entry{MAC: mac, Port: port, Static: true}, true}
+	*s = slot{key: key, port: port, static: true}
 	return nil
 }
 
 // FlushPort forgets what was learnt on a port, as when its link goes down.
 func (t *Table) FlushPort(port dataplane.PortID) {
-	t.removeIf(func(e *Entry) bool { return e.Port == port && !e.Static })
+	t.removeIf(func(s *slot) bool { return s.port == port && !s.static })
 }
 
 // Flood is the set of ports that unknown and group addresses go to, the ingress port excepted.
@@ -136,14 +157,14 @@ func (t *Table) Len() int { return t.used }
 // Walk calls fn with every entry that Lookup would find, in the order of the table.
 func (t *Table) Walk(now unit.Time, fn func(Entry)) {
 	for i := range t.slots {
-		if s := &t.slots[i]; s.taken && !t.tooOld(now, s) {
-			fn(s.Entry)
+		if s := &t.slots[i]; s.key != 0 && !t.tooOld(now, s) {
+			fn(s.entry())
 		}
 	}
 }
 
 func (t *Table) tooOld(now unit.Time, s *slot) bool {
-	return !s.Static && now.Sub(s.Seen) > t.age
+	return !s.static && now.Sub(s.seen) > t.age
 }
 
 // sweepPause keeps a full table from being swept for every frame.
@@ -156,16 +177,16 @@ func (t *Table) sweep(now unit.Time) bool {
 	}
 	t.sweepAt = now.Add(sweepPause)
 	before := t.used
-	t.removeIf(func(e *Entry) bool { return !e.Static && now.Sub(e.Seen) > t.age })
+	t.removeIf(func(s *slot) bool { return t.tooOld(now, s) })
 	t.Stats.Aged += uint64(before - t.used)
 	return t.used < t.max
 }
 
 // removeIf removes the entries that match. What moves back into the freed slot is looked at there;
 // what moves round from the table's start to its end has been looked at.
-func (t *Table) removeIf(match func(*Entry) bool) {
+func (t *Table) removeIf(match func(*slot) bool) {
 	for i := range t.slots {
-		for t.slots[i].taken && match(&t.slots[i].Entry) {
+		for t.slots[i].key != 0 && match(&t.slots[i]) {
 			t.remove(i)
 		}
 	}
@@ -175,8 +196,8 @@ func (t *Table) removeIf(match func(*Entry) bool) {
 func (t *Table) remove(i int) {
 	mask := len(t.slots) - 1
 	t.used--
-	for j := (i + 1) & mask; t.slots[j].taken; j = (j + 1) & mask {
-		home := t.home(t.slots[j].MAC)
+	for j := (i + 1) & mask; t.slots[j].key != 0; j = (j + 1) & mask {
+		home := t.home(t.slots[j].key)
 		// The entry at j may fill the gap at i unless its home lies in (i, j].
 		if (j-home)&mask >= (j-i)&mask {
 			t.slots[i] = t.slots[j]
@@ -187,10 +208,10 @@ func (t *Table) remove(i int) {
 }
 
 // find returns the slot of an address, or the empty one where it would go.
-func (t *Table) find(mac wire.MAC) int {
+func (t *Table) find(key uint64) int {
 	mask := len(t.slots) - 1
-	i := t.home(mac)
-	for t.slots[i].taken && t.slots[i].MAC != mac {
+	i := t.home(key)
+	for t.slots[i].key != 0 && t.slots[i].key != key {
 		i = (i + 1) & mask
 	}
 	return i
@@ -198,9 +219,7 @@ func (t *Table) find(mac wire.MAC) int {
 
 // home is where the search for an address starts. Addresses of a lab differ in few bits, which a
 // multiplication spreads.
-func (t *Table) home(mac wire.MAC) int {
-	key := uint64(mac[0])<<40 | uint64(mac[1])<<32 | uint64(mac[2])<<24 |
-		uint64(mac[3])<<16 | uint64(mac[4])<<8 | uint64(mac[5])
+func (t *Table) home(key uint64) int {
 	key *= 0x9e3779b97f4a7c15 // 2^64 / golden ratio
 	return int(key >> 32 & uint64(len(t.slots)-1))
 }

@@ -81,7 +81,7 @@ func (b *Buffer) Admit(w Where, n unit.Bytes) frame.Reason {
 	before := g.shared()
 	more := max(g.own+n-g.Reserved, 0) - before
 	switch free := p.shared - p.used; {
-	case more == 0 || (more <= free && before+more <= g.Limit.of(free)):
+	case more == 0 || (more <= free && g.Limit.allows(before+more, free)):
 		g.own += n
 		p.used += more
 		g.peakShared = max(g.peakShared, before+more)

@@ -51,7 +51,8 @@ func TestLosslessLife(t *testing.T) {
 	if got := changes(b); !slices.Equal(got, []Change{{1, 3, false}}) {
 		t.Errorf("changes %v at %+v", got, b.Group(1, 3))
 	}
-	want := GroupUse{Shared: 8000, Limit: 10000, SharedWatermark: 10000, HeadroomWatermark: 3000}
+	want := GroupUse{Shared: 8000, Limit: 10000, HeadroomLimit: 3000, SharedWatermark: 10000,
+		HeadroomWatermark: 3000}
 	if got := b.Group(1, 3); got != want {
 		t.Errorf("use %+v", got)
 	}

@@ -60,7 +60,16 @@ type QueueProfile struct {
 	Max unit.Bytes // 0 is no limit of its own
 }
 
-func (l Limit) of(free unit.Bytes) unit.Bytes {
+// allows reports whether use is within the limit: use <= Num*free/Den, without dividing.
+func (l *Limit) allows(use, free unit.Bytes) bool {
+	if l.Den == 0 {
+		return use <= l.Static
+	}
+	return use*unit.Bytes(l.Den) <= unit.Bytes(l.Num)*free
+}
+
+// of is the limit in bytes, rounded down.
+func (l *Limit) of(free unit.Bytes) unit.Bytes {
 	if l.Den == 0 {
 		return l.Static
 	}

@@ -8,7 +8,8 @@ import (
 // GroupUse is what a PG stores now, and the most it stored since ClearWatermarks.
 type GroupUse struct {
 	Reserved, Shared, Headroom         unit.Bytes
-	Limit                              unit.Bytes // of shared, at this moment
+	Limit                              unit.Bytes // of Shared, at this moment
+	HeadroomLimit                      unit.Bytes
 	SharedWatermark, HeadroomWatermark unit.Bytes
 	XOFF                               bool
 }
@@ -24,7 +25,7 @@ func (b *Buffer) Group(port frame.PortID, pg PG) GroupUse {
 	p := &b.pools[g.Pool]
 	return GroupUse{
 		Reserved: min(g.own, g.Reserved), Shared: g.shared(), Headroom: g.headroom,
-		Limit:           g.Limit.of(p.shared - p.used),
+		Limit: g.Limit.of(p.shared - p.used), HeadroomLimit: g.Headroom,
 		SharedWatermark: g.peakShared, HeadroomWatermark: g.peakHeadroom, XOFF: g.xoff,
 	}
 }

@@ -116,7 +116,7 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 func (s *Switch) Receive(now unit.Time, in dataplane.PortID, f *frame.Frame) {
 	s.ledger.Received.Add(f.Len())
 	p := &s.ports[in]
-	for _, step := range &ingress {
+	for _, step := range ingress {
 		v := step(s, now, p, f)
 		switch v.do {
 		case next:

@@ -70,19 +70,27 @@ func (s *DWRR) Pick(ready QueueSet, heads *Heads) mmu.Queue {
 	if first := ready & s.strict; first != 0 {
 		return mmu.Queue(bits.Len8(uint8(first)) - 1)
 	}
-	for {
-		if ready.Has(s.turn) {
-			if !s.granted {
-				s.granted = true
-				s.credit[s.turn] += s.quantum[s.turn]
-			}
-			if heads[s.turn] <= s.credit[s.turn] {
-				return s.turn
-			}
-		}
-		s.turn = (s.turn + 1) % mmu.Queues
-		s.granted = false
+	if !ready.Has(s.turn) {
+		s.pass(ready)
 	}
+	for {
+		if !s.granted {
+			s.granted = true
+			s.credit[s.turn] += s.quantum[s.turn]
+		}
+		if heads[s.turn] <= s.credit[s.turn] {
+			return s.turn
+		}
+		s.pass(ready)
+	}
+}
+
+// pass gives the turn to the next ready queue, which may be the same one again.
+func (s *DWRR) pass(ready QueueSet) {
+	after := s.turn + 1
+	ahead := bits.RotateLeft8(uint8(ready), -int(after)) // bit n is queue after+n, modulo 8
+	s.turn = (after + mmu.Queue(bits.TrailingZeros8(ahead))) % mmu.Queues
+	s.granted = false
 }
 
 // Sent takes the frame off the queue's credit.

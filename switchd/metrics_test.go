@@ -1,0 +1,106 @@
+package switchd
+
+import (
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/switchd/mmu"
+	"github.com/rocelab/rocelab/switchd/pipeline"
+)
+
+// fill is a snapshot of one port with a number of its own in every place.
+func fill(s *pipeline.Snapshot) error {
+	p := pipeline.PortSnapshot{Name: "swp1", Up: true}
+	p.Received[3] = dataplane.Count{Frames: 1, Bytes: 2}
+	p.Sent[3] = dataplane.Count{Frames: 3, Bytes: 4}
+	p.Dropped[3][frame.DropBuffer] = 5
+	p.PFCReceived.Frames[3], p.PFCReceived.Transitions[3] = 6, 7
+	p.PFCReceived.Paused[3] = 8 * time.Microsecond
+	p.PFCSent.Frames[3], p.PFCSent.Paused[3] = 9, 10*time.Microsecond
+	q := &p.Queues[3]
+	q.Sent = dataplane.Count{Frames: 11, Bytes: 12}
+	q.Marked = dataplane.Count{Frames: 13, Bytes: 14}
+	q.Dropped[frame.DropWRED] = 15
+	q.Use = mmu.Use{Occupancy: 16, Watermark: 17}
+	p.Groups[3] = pipeline.GroupSnapshot{Dropped: 18, GroupUse: mmu.GroupUse{Shared: 19, Limit: 20,
+		Headroom: 21, HeadroomLimit: 22, SharedWatermark: 23, HeadroomWatermark: 24}}
+	s.Ports = []pipeline.PortSnapshot{p}
+	s.Pools = []pipeline.PoolSnapshot{{Name: "ingress", Size: 25, Use: mmu.Use{Occupancy: 26,
+		Watermark: 27}}}
+	s.MACs, s.FIB.Full = 28, 29
+	return nil
+}
+
+// TestMetrics: every metric has the number of its own source.
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(NewCollector(fill))
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(answer,
+		httptest.NewRequest("GET", "/metrics", nil))
+	text := answer.Body.String()
+	for _, want := range []string{
+		`switchd_port_received_packets_total{port="swp1",priority="3"} 1`,
+		`switchd_port_received_bytes_total{port="swp1",priority="3"} 2`,
+		`switchd_port_sent_packets_total{port="swp1",priority="3"} 3`,
+		`switchd_port_sent_bytes_total{port="swp1",priority="3"} 4`,
+		`switchd_port_dropped_packets_total{port="swp1",priority="3",reason="buffer"} 5`,
+		`switchd_port_dropped_packets_total{port="swp1",priority="3",reason="headroom"} 0`,
+		`switchd_pfc_received_frames_total{port="swp1",priority="3"} 6`,
+		`switchd_pfc_receive_transitions_total{port="swp1",priority="3"} 7`,
+		`switchd_pfc_receive_paused_seconds_total{port="swp1",priority="3"} 8e-06`,
+		`switchd_pfc_sent_frames_total{port="swp1",priority="3"} 9`,
+		`switchd_pfc_send_paused_seconds_total{port="swp1",priority="3"} 1e-05`,
+		`switchd_queue_sent_packets_total{port="swp1",queue="3"} 11`,
+		`switchd_queue_sent_bytes_total{port="swp1",queue="3"} 12`,
+		`switchd_queue_ecn_marked_packets_total{port="swp1",queue="3"} 13`,
+		`switchd_queue_ecn_marked_bytes_total{port="swp1",queue="3"} 14`,
+		`switchd_queue_dropped_packets_total{port="swp1",queue="3",reason="wred"} 15`,
+		`switchd_queue_occupancy_bytes{port="swp1",queue="3"} 16`,
+		`switchd_queue_occupancy_watermark_bytes{port="swp1",queue="3"} 17`,
+		`switchd_priority_group_dropped_packets_total{port="swp1",priority_group="3"} 18`,
+		`switchd_priority_group_shared_occupancy_bytes{port="swp1",priority_group="3"} 19`,
+		`switchd_priority_group_shared_limit_bytes{port="swp1",priority_group="3"} 20`,
+		`switchd_priority_group_headroom_occupancy_bytes{port="swp1",priority_group="3"} 21`,
+		`switchd_priority_group_headroom_limit_bytes{port="swp1",priority_group="3"} 22`,
+		`switchd_priority_group_shared_watermark_bytes{port="swp1",priority_group="3"} 23`,
+		`switchd_priority_group_headroom_watermark_bytes{port="swp1",priority_group="3"} 24`,
+		`switchd_buffer_pool_size_bytes{pool="ingress"} 25`,
+		`switchd_buffer_pool_occupancy_bytes{pool="ingress"} 26`,
+		`switchd_buffer_pool_watermark_bytes{pool="ingress"} 27`,
+		`switchd_mac_table_entries 28`,
+		`switchd_mac_table_full_total 29`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// TestMetricsLint holds the names to Prometheus' own rules.
+func TestMetricsLint(t *testing.T) {
+	problems, err := testutil.CollectAndLint(NewCollector(fill))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestMetricsOfAnEndedLoop: nothing is exported, and nothing breaks.
+func TestMetricsOfAnEndedLoop(t *testing.T) {
+	ended := func(*pipeline.Snapshot) error { return errors.New("ended") }
+	if n := testutil.CollectAndCount(NewCollector(ended)); n != 0 {
+		t.Errorf("%d metrics", n)
+	}
+}
