@@ -3,30 +3,28 @@ package nicd
 import (
 	"fmt"
 	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
-// Config is nicd's configuration file. Start from DefaultConfig; Sample shows it with comments.
+// Config is nicd's configuration. Keys are SONiC's and mlx5's where they have one. Start from
+// Default; Sample shows it with comments.
 type Config struct {
 	daemon.Common `yaml:",inline"`
 
 	Port daemon.PortConfig `yaml:"port"`
 	MAC  wire.MAC          `yaml:"mac"`
-	IPv4 netip.Addr        `yaml:"ipv4,omitempty"`
-	IPv6 netip.Addr        `yaml:"ipv6,omitempty"`
+	IPv4 netip.Addr        `yaml:"ipv4"` // empty is none
+	IPv6 netip.Addr        `yaml:"ipv6"`
 	MTU  int               `yaml:"mtu"` // path MTU
 
-	PFCEnable   PriorityList    `yaml:"pfc_enable"`
+	PFCEnable   []uint8         `yaml:"pfc_enable"` // priorities whose pause is obeyed
 	DSCPToTCMap map[uint8]uint8 `yaml:"dscp_to_tc_map"`
 	DSCP        DSCPConfig      `yaml:"dscp"`
 
@@ -62,12 +60,19 @@ type QPConfig struct {
 	MinRNRTimer    uint8 `yaml:"min_rnr_timer"`
 }
 
-// DefaultConfig has every value that need not be given.
-func DefaultConfig() *Config {
+// CCConfig chooses an algorithm, a preset of its parameters, and values that differ from those.
+type CCConfig struct {
+	Algorithm string         `yaml:"algorithm"`
+	Preset    string         `yaml:"preset,omitempty"` // the algorithm's default if empty
+	Params    map[string]any `yaml:"params,omitempty"`
+}
+
+// Default has every value that need not be given.
+func Default() Config {
 	n := nic.DefaultConfig()
-	c := &Config{
-		MTU: n.QP.MTU, PFCEnable: PriorityList(n.PFC), DSCP: DSCPConfig(n.DSCP),
-		DSCPToTCMap: map[uint8]uint8{}, CC: CCConfig{"dcqcn", "sigcomm15", n.CC},
+	c := Config{
+		MTU: n.QP.MTU, PFCEnable: []uint8{3}, DSCP: DSCPConfig(n.DSCP),
+		DSCPToTCMap: map[uint8]uint8{}, CC: CCConfig{Algorithm: "dcqcn"},
 		CNPInterval: n.CNPInterval, Burst: n.Burst, MaxQPs: n.MaxQPs, MaxRegions: n.MaxRegions,
 		QP: QPConfig{n.QP.SendQueue, n.QP.ReceiveQueue, n.QP.MaxOutstanding, n.QP.AckEvery,
 			n.QP.Timeout, n.QP.RetryCount, n.QP.RNRRetry, uint8(n.QP.MinRNRTimer)},
@@ -80,18 +85,41 @@ func DefaultConfig() *Config {
 	return c
 }
 
-// NIC is the machine's part of the configuration.
-func (c *Config) NIC() nic.Config {
+// Load reads a configuration file over the defaults.
+func Load(path string) (*Config, error) {
+	c := Default()
+	if err := daemon.Load(path, &c); err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// Machine converts a valid configuration into the machine's.
+func (c *Config) Machine() (nic.Config, error) {
+	params, faults := c.CC.resolve()
+	if len(faults) != 0 {
+		return nic.Config{}, fmt.Errorf("%s: %s", faults[0].Path, faults[0].Problem)
+	}
+	n := c.machine()
+	n.CC = params
+	return n, nil
+}
+
+// machine is everything but congestion control.
+func (c *Config) machine() nic.Config {
 	n := nic.DefaultConfig()
 	n.MAC, n.IPv4, n.IPv6, n.Rate = c.MAC, c.IPv4, c.IPv6, c.Port.Rate
-	n.DSCP, n.PFC = nic.DSCP(c.DSCP), c.PFCEnable.Set()
+	n.DSCP, n.PFC = nic.DSCP(c.DSCP), 0
+	for _, p := range c.PFCEnable {
+		n.PFC = n.PFC.With(pfc.Priority(p))
+	}
 	n.Classify.DSCP = [64]uint8{}
 	for dscp, tc := range c.DSCPToTCMap {
 		if int(dscp) < len(n.Classify.DSCP) {
 			n.Classify.DSCP[dscp] = tc
 		}
 	}
-	n.CC, n.CNPInterval, n.Burst = c.CC.Params, c.CNPInterval, c.Burst
+	n.CNPInterval, n.Burst = c.CNPInterval, c.Burst
 	q := &n.QP
 	q.MTU, q.SendQueue, q.ReceiveQueue = c.MTU, c.QP.SendQueue, c.QP.ReceiveQueue
 	q.MaxOutstanding, q.AckEvery = c.QP.MaxOutstanding, c.QP.AckEvery
@@ -99,60 +127,4 @@ func (c *Config) NIC() nic.Config {
 	q.MinRNRTimer = ib.RNRTimer(c.QP.MinRNRTimer)
 	n.MaxQPs, n.MaxRegions, n.Seed = c.MaxQPs, c.MaxRegions, c.Seed
 	return n
-}
-
-// elsewhere are the fields that stand in another place of the file than of nic.Config.
-var elsewhere = map[string]string{"rate": "port.rate", "qp.mtu": "mtu", "cc": "cc.algorithm"}
-
-// Validate returns every fault with the path of its field.
-func (c *Config) Validate() []daemon.Fault {
-	faults := append(c.Common.Validate(), c.Port.Validate("port")...)
-	dscps := make([]uint8, 0, len(c.DSCPToTCMap))
-	for dscp := range c.DSCPToTCMap {
-		dscps = append(dscps, dscp)
-	}
-	slices.Sort(dscps)
-	mapped := false
-	for _, dscp := range dscps {
-		path := fmt.Sprintf("dscp_to_tc_map.%d", dscp)
-		switch tc := c.DSCPToTCMap[dscp]; {
-		case dscp >= 64:
-			faults = append(faults, daemon.Fault{Path: path, Problem: "a DSCP is 0 to 63"})
-		case tc >= 8:
-			mapped = true
-			faults = append(faults, daemon.Fault{Path: path,
-				Problem: fmt.Sprintf("traffic class %d is not in 0..7", tc)})
-		}
-	}
-	if c.MetricsPerQP < 0 {
-		faults = append(faults, daemon.Fault{Path: "metrics_per_qp", Problem: "is negative"})
-	}
-	n := c.NIC()
-	for _, err := range n.Validate() {
-		path, problem, _ := strings.Cut(err.Error(), ": ")
-		if to, ok := elsewhere[path]; ok {
-			path = to
-		}
-		if path == "dscp_to_tc_map" && mapped || path == "port.rate" {
-			continue // said above, closer to the line
-		}
-		faults = append(faults, daemon.Fault{Path: path, Problem: problem})
-	}
-	return faults
-}
-
-// Parameters are the effective settings of congestion control, for results to carry.
-func (c *Config) Parameters() []daemon.Parameter {
-	list := []daemon.Parameter{{Name: "cc.algorithm", Value: c.CC.Algorithm},
-		{Name: "cc.preset", Value: c.CC.Preset},
-		{Name: "cnp_interval", Value: c.CNPInterval.String()}}
-	var node yaml.Node
-	if err := node.Encode(c.CC.Params); err != nil || node.Kind != yaml.MappingNode {
-		return list
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		list = append(list, daemon.Parameter{Name: "cc.params." + node.Content[i].Value,
-			Value: node.Content[i+1].Value})
-	}
-	return list
 }

@@ -11,19 +11,17 @@ import (
 	"github.com/rocelab/rocelab/nicd/nic"
 )
 
-// State is what the collector reads at a scrape.
-type State struct {
-	NIC nic.Snapshot
-	MCT app.Histogram
-}
-
-// Collector exports a NIC and its traffic. Names are CONVENTIONS': mlx5's counters keep theirs.
+// Collector exports a NIC and its traffic. Names are those of hardware where it has them: mlx5's
+// counters keep theirs.
 type Collector struct {
-	device, port string
-	perQP        int
-	read         func(*State) error // on the loop's thread
-	state        State
+	// PerQP is how many QPs at most get metrics of their own.
+	PerQP int
+	// Completions fills in the message completion times; nil if there is no traffic to look at.
+	Completions func(*app.Histogram) error
 
+	read     func(*nic.Snapshot) error
+	snap     nic.Snapshot
+	mct      app.Histogram
 	counters []*prometheus.Desc
 	d        descs
 }
@@ -35,14 +33,13 @@ type descs struct {
 	cnps                                      *prometheus.Desc
 }
 
-// NewCollector exports what read delivers, under the labels device and port. The first perQP QPs
-// get metrics of their own.
-func NewCollector(device, port string, perQP int, read func(*State) error) *Collector {
-	fixed := prometheus.Labels{"device": device, "port": port}
+// NewCollector exports what read delivers, under the device's name.
+func NewCollector(device string, read func(*nic.Snapshot) error) *Collector {
+	fixed := prometheus.Labels{"device": device, "port": "1"}
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("nicd_"+name, help, labels, fixed)
 	}
-	c := &Collector{device: device, port: port, perQP: perQP, read: read}
+	c := &Collector{read: read}
 	for _, k := range nic.CounterTable {
 		c.counters = append(c.counters,
 			desc(k.Name+"_total", fmt.Sprintf("%s mlx5: %s.", k.Help, k.Name)))
@@ -75,10 +72,10 @@ func (c *Collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads the NIC once.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
-	if err := c.read(&c.state); err != nil {
+	if err := c.read(&c.snap); err != nil {
 		return // the loop has ended, and the endpoint is about to
 	}
-	s := &c.state.NIC
+	s := &c.snap
 	count := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
@@ -121,7 +118,7 @@ func (c *Collector) qps(out chan<- prometheus.Metric, s *nic.Snapshot) {
 				buckets[bound]++
 			}
 		}
-		if i >= c.perQP {
+		if i >= c.PerQP {
 			continue
 		}
 		qpn := q.QPN.String()
@@ -142,9 +139,21 @@ func (c *Collector) qps(out chan<- prometheus.Metric, s *nic.Snapshot) {
 
 // completions exports message completion times: powers of four from 1 us to 1 s.
 func (c *Collector) completions(out chan<- prometheus.Metric) {
-	h, buckets := &c.state.MCT, map[float64]uint64{}
+	if c.Completions == nil || c.Completions(&c.mct) != nil {
+		return
+	}
+	h, buckets := &c.mct, map[float64]uint64{}
 	for ns := uint64(1 << 10); ns <= 1<<30; ns <<= 2 {
 		buckets[float64(ns)/1e9] = h.Below(ns)
 	}
 	out <- prometheus.MustNewConstHistogram(c.d.completion, h.Count, h.Sum.Seconds(), buckets)
+}
+
+// counters are the NIC's counters by mlx5's names, for the status call.
+func counters(s *nic.Snapshot) map[string]uint64 {
+	named := make(map[string]uint64, len(nic.CounterTable))
+	for _, c := range nic.CounterTable {
+		named[c.Name] = c.Value(s)
+	}
+	return named
 }

@@ -12,16 +12,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/roce/cc"
 )
 
-func someState(s *State) error {
-	*s = State{}
-	s.NIC.Counters.NPCNPSent = 7
-	s.NIC.Traffic[3].Sent.Add(1000)
-	s.NIC.Pause[3] = nic.PriorityPause{RxPause: 2, RxPauseDuration: 1500 * time.Millisecond}
-	s.NIC.Ledger.Dropped[frame.DropICRC].Add(100)
+func someState(s *nic.Snapshot) error {
+	*s = nic.Snapshot{}
+	s.Counters.NPCNPSent = 7
+	s.Traffic[3].Sent.Add(1000)
+	s.Pause[3] = nic.PriorityPause{RxPause: 2, RxPauseDuration: 1500 * time.Millisecond}
+	s.Ledger.Dropped[frame.DropICRC].Add(100)
 	for i := range 3 {
 		q := nic.QPView{QPN: 0x11, Rate: 8e9, CNPs: 5, CCValues: 1}
 		q.QPN += 1
@@ -29,9 +30,8 @@ func someState(s *State) error {
 		if i == 0 {
 			q.QPN--
 		}
-		s.NIC.QPs = append(s.NIC.QPs, q)
+		s.QPs = append(s.QPs, q)
 	}
-	s.MCT.Add(10 * time.Microsecond)
 	return nil
 }
 
@@ -53,7 +53,9 @@ func scrape(t *testing.T, c *Collector) string {
 
 // Names and units are as Prometheus wants them, and the values arrive.
 func TestMetrics(t *testing.T) {
-	c := NewCollector("host1", "eth0", 1, someState)
+	c := NewCollector("host1", someState)
+	c.PerQP = 1
+	c.Completions = func(h *app.Histogram) error { h.Add(10 * time.Microsecond); return nil }
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(c)
 	problems, err := testutil.GatherAndLint(reg)
@@ -63,7 +65,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil || len(problems) != 0 {
 		t.Errorf("%v %+v", err, problems)
 	}
-	const labels = `{device="host1",port="eth0"`
+	const labels = `{device="host1",port="1"`
 	text := scrape(t, c)
 	for _, want := range []string{
 		"nicd_np_cnp_sent_total" + labels + "} 7",
@@ -73,9 +75,9 @@ func TestMetrics(t *testing.T) {
 		"nicd_dcqcn_rate_bytes_per_second" + labels + `,qpn="0x000011"} 1e+09`,
 		"nicd_dcqcn_alpha_ratio" + labels + `,qpn="0x000011"} 0.25`,
 		"nicd_qp_rate_bytes_per_second_count" + labels + "} 3",
-		"nicd_message_completion_seconds_count" + labels + "} 1",
+		"nicd_message_completion_seconds_bucket" + labels + `,le="1.6384e-05"} `,
 	} {
-		if !strings.Contains(text, want+"\n") {
+		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("no line %q in:\n%s", want, text)
 		}
 	}
@@ -86,7 +88,7 @@ func TestMetrics(t *testing.T) {
 
 // When the loop has ended, a scrape is empty rather than wrong.
 func TestMetricsAfterTheEnd(t *testing.T) {
-	c := NewCollector("h", "p", 0, func(*State) error { return errors.New("ended") })
+	c := NewCollector("h", func(*nic.Snapshot) error { return errors.New("ended") })
 	if text := scrape(t, c); text != "" {
 		t.Errorf("%s", text)
 	}
