@@ -70,10 +70,10 @@ type Scheduler struct {
 	Weight map[uint8]int `yaml:"weight"` // DWRR weight of the others, 1 to 100; 1 if absent
 }
 
-// Default is the switch of [DCQCN] section 4 with the parameters of figure 14: 12 MB shared, 22.4 KB
-// of headroom, beta = 8 (which is alpha = 1), Kmin 5 KB, Kmax 200 KB, Pmax 1 %.
+// Default is the switch of [DCQCN] section 4 with the parameters of figure 14: 12 MB shared,
+// 22.4 KB of headroom, beta = 8 (which is alpha = 1), Kmin 5 KB, Kmax 200 KB, Pmax 1 %.
 func Default() Config {
-	alpha := 0
+	alpha := [2]int{} // Two, because decoding a profile writes through its pointer.
 	return Config{
 		Trust:       "dscp",
 		DSCPToTC:    map[uint8]uint8{3: 3, 4: 4, 26: 3, 48: 6},
@@ -83,9 +83,9 @@ func Default() Config {
 		PFCEnable:   []uint8{3, 4},
 		PauseQuanta: 0xffff,
 		Pool:        BufferPool{Size: 12 * unit.MB},
-		Lossless: BufferProfile{DynamicTh: &alpha, XOFF: 22_400,
+		Lossless: BufferProfile{DynamicTh: &alpha[0], XOFF: 22_400,
 			XONOffset: 3000}, // [DCQCN] section 4: two MTU
-		Lossy: BufferProfile{DynamicTh: &alpha},
+		Lossy: BufferProfile{DynamicTh: &alpha[1]},
 		WRED: WREDProfile{MinThreshold: 5 * unit.KB, MaxThreshold: 200 * unit.KB,
 			DropProbability: 1, ECN: "ecn_all", At: "enqueue"},
 		// CNPs travel in class 6: [DCQCN] section 3.3, "we send CNPs with high priority".
@@ -145,6 +145,7 @@ func (c *Config) Validate() []daemon.Fault {
 		f.class(fmt.Sprintf("pfc_enable[%d]", i), p)
 	}
 	f.unless(!slices.Contains(c.PFCEnable, c.FloodTC), "flood_tc", "%d is lossless", c.FloodTC)
+	c.validateGroups(&f)
 	f.unless(c.PauseQuanta > 0, "pause_quanta", "must be 1 to 65535")
 	c.validateBuffer(&f)
 	c.validateQueues(&f)
@@ -152,6 +153,20 @@ func (c *Config) Validate() []daemon.Fault {
 	f.unless(c.MACLimit > 0, "mac_limit", "must be positive")
 	f.unless(c.Frames > 0, "frames", "must be positive")
 	return f
+}
+
+// validateGroups refuses a priority group that lossless and lossy classes share: a lossy sender
+// would fill the headroom, and no PFC frame would stop it.
+func (c *Config) validateGroups(f *faults) {
+	lossless := make(map[uint8]bool)
+	for _, tc := range c.PFCEnable {
+		lossless[c.TCToPG[tc]] = true
+	}
+	for _, tc := range sortedKeys(c.TCToPG) {
+		f.unless(slices.Contains(c.PFCEnable, tc) || !lossless[c.TCToPG[tc]],
+			fmt.Sprintf("tc_to_priority_group_map.%d", tc),
+			"group %d is lossless, class %d is not in pfc_enable", c.TCToPG[tc], tc)
+	}
 }
 
 func (f *faults) class(path string, tc uint8) {
@@ -174,7 +189,7 @@ func (c *Config) validateBuffer(f *faults) {
 		lossless bool
 	}{{"lossless_profile", &c.Lossless, true}, {"lossy_profile", &c.Lossy, false}} {
 		f.unless((p.DynamicTh == nil) != (p.StaticTh == 0), p.path,
-			"give either dynamic_th or static_th")
+			"give either dynamic_th or static_th (dynamic_th: null ends the default)")
 		f.unless(p.DynamicTh == nil || (*p.DynamicTh >= -10 && *p.DynamicTh <= 10),
 			p.path+".dynamic_th", "want -10 to 10 (alpha = 2^n)")
 		f.unless(p.Size >= 0 && p.StaticTh >= 0 && p.XON >= 0 && p.XONOffset >= 0, p.path,
