@@ -283,6 +283,12 @@ func TestHistogram(t *testing.T) {
 	for i := range 1000 {
 		h.Add(time.Duration(i))
 	}
+	var twice Histogram
+	twice.Merge(&h)
+	twice.Merge(&h)
+	if twice.Count != 2000 || twice.Below(512) != 1024 || twice.Max != 999 {
+		t.Errorf("merged: %d, %d below 512", twice.Count, twice.Below(512))
+	}
 	if m := h.Quantile(0.99); m < 990 || m > 999 || h.Mean() != 499 || h.Max != 999 {
 		t.Errorf("p99 %v, mean %v, max %v", m, h.Mean(), h.Max)
 	}

@@ -87,6 +87,14 @@ func (h *Host) Flows() int { return len(h.flows) }
 // Flow returns what a flow is and how far it has come.
 func (h *Host) Flow(i int) (Flow, *FlowStats) { return h.flows[i].Flow, &h.flows[i].stats }
 
+// MCT fills dst with the message completion times of all flows.
+func (h *Host) MCT(dst *Histogram) {
+	*dst = Histogram{}
+	for _, f := range h.flows {
+		dst.Merge(&f.stats.MCT)
+	}
+}
+
 // begin starts the flows whose time has come.
 func (h *Host) begin(now unit.Time) {
 	h.starts = unit.Never
@@ -108,7 +116,8 @@ func (h *Host) fill(now unit.Time, f *flow) {
 	s := &f.stats
 	for f.started && !s.Done {
 		underWay := s.Posted - s.Completed - s.Failed
-		if now >= f.Stop || f.Messages != 0 && s.Posted == f.Messages || s.Failed > 0 || s.Err != nil {
+		over := now >= f.Stop || f.Messages != 0 && s.Posted == f.Messages
+		if over || s.Failed > 0 || s.Err != nil {
 			s.Done = underWay == 0
 			return
 		}

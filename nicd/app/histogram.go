@@ -65,3 +65,21 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	}
 	return h.Max
 }
+
+// Below returns how many durations are less than ns, which must be a power of two of at least 8.
+func (h *Histogram) Below(ns uint64) (n uint64) {
+	for _, c := range h.buckets[:bucketOf(time.Duration(ns))] {
+		n += c
+	}
+	return n
+}
+
+// Merge adds all that o has counted.
+func (h *Histogram) Merge(o *Histogram) {
+	h.Count += o.Count
+	h.Sum += o.Sum
+	h.Max = max(h.Max, o.Max)
+	for i, c := range o.buckets {
+		h.buckets[i] += c
+	}
+}

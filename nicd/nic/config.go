@@ -63,9 +63,8 @@ func DefaultConfig() Config {
 // maxQPs bounds MaxQPs: owners of timers and slots are small integers.
 const maxQPs = 1 << 20
 
-// Validate returns every fault, each starting with the field's name.
-func (c *Config) Validate() error {
-	var faults []error
+// Validate returns every fault, each starting with the field's name in configuration.
+func (c *Config) Validate() (faults []error) {
 	must := func(ok bool, format string, args ...any) {
 		if !ok {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -89,13 +88,14 @@ func (c *Config) Validate() error {
 	must(c.Burst >= 0, "burst: %d is negative", c.Burst)
 	must(c.MaxQPs > 0 && c.MaxQPs <= maxQPs, "max_qps: %d is not in 1..%d", c.MaxQPs, maxQPs)
 	must(c.MaxRegions > 0, "max_regions: %d is not positive", c.MaxRegions)
-	faults = append(faults, c.QP.Validate()...)
-	if c.CC == nil {
-		faults = append(faults, errors.New("cc: no algorithm"))
-	} else {
-		for _, f := range c.CC.Validate(c.Rate) {
-			faults = append(faults, fmt.Errorf("cc.%w", f))
-		}
+	for _, f := range c.QP.Validate() {
+		faults = append(faults, fmt.Errorf("qp.%w", f))
 	}
-	return errors.Join(faults...)
+	if c.CC == nil {
+		return append(faults, errors.New("cc: no algorithm"))
+	}
+	for _, f := range c.CC.Validate(c.Rate) {
+		faults = append(faults, fmt.Errorf("cc.params.%w", f))
+	}
+	return faults
 }

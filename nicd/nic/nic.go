@@ -2,6 +2,7 @@ package nic
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -54,7 +55,7 @@ var _ dataplane.Device = (*NIC)(nil)
 
 // New makes a NIC whose frames come from pool. The pool's frames must hold a full packet.
 func New(cfg Config, pool *frame.Pool) (*NIC, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := errors.Join(cfg.Validate()...); err != nil {
 		return nil, fmt.Errorf("NIC configuration: %w", err)
 	}
 	f := pool.Get()

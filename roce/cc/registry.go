@@ -42,6 +42,17 @@ func Names() []string {
 	return names
 }
 
+// DefaultPreset is the preset that NewParams takes if none is named; empty if there is no such
+// algorithm.
+func DefaultPreset(algorithm string) string {
+	for _, e := range registry {
+		if e.name == algorithm {
+			return e.presets[0]
+		}
+	}
+	return ""
+}
+
 // NewParams returns the parameters of an algorithm by name, with the values of a preset; an
 // empty preset is the algorithm's default.
 func NewParams(algorithm, preset string) (Params, error) {

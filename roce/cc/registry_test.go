@@ -39,6 +39,12 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
+func TestDefaultPreset(t *testing.T) {
+	if DefaultPreset("dcqcn") != "sigcomm15" || DefaultPreset("tcp") != "" {
+		t.Errorf("default presets %q and %q", DefaultPreset("dcqcn"), DefaultPreset("tcp"))
+	}
+}
+
 func TestRegistryRefuses(t *testing.T) {
 	if _, err := NewParams("tcp", ""); err == nil {
 		t.Error("an unknown algorithm is accepted")
