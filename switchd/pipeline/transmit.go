@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"time"
+
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -33,14 +35,17 @@ func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 	}
 }
 
-// pause builds the pending PFC frame; nil if there is no frame for it, which the driver's next
-// question tries again.
+// pauseRetry is when a PFC frame is tried again for which there was no frame.
+const pauseRetry = time.Microsecond
+
+// pause builds the pending PFC frame; nil if there is no frame for it.
 func (s *Switch) pause(now unit.Time, p *port) *frame.Frame {
 	f := s.pauses.Get()
 	if f == nil {
 		f = s.frames.Get()
 	}
 	if f == nil {
+		s.arm(now.Add(pauseRetry))
 		return nil
 	}
 	if !p.tx.Build(now, f) {
