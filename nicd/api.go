@@ -1,19 +1,31 @@
 package nicd
 
 import (
+	"net/netip"
+
 	"github.com/rocelab/rocelab/dataplane/daemon"
-	"github.com/rocelab/rocelab/nicd/app"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
 // The bodies of nicd's control calls. Times are virtual nanoseconds, rates bits per second.
 //
-//	POST /v1/open    OpenRequest    -> app.Endpoint   a QP and a region for the peer to write into
+//	POST /v1/open    OpenRequest    -> Endpoint   a QP and a region for the peer to write into
 //	POST /v1/join    JoinRequest                      connect it with its peer
 //	POST /v1/flow    FlowRequest                      make traffic on it
 //	GET  /v1/status                 -> Status
 //	POST /v1/sample  daemon.SampleRequest             record what the flows do
 //	GET  /v1/sample                 -> daemon.Samples
+
+// Endpoint is what a peer must know to connect to a QP and write into its region.
+type Endpoint struct {
+	QPN  ib.QPN     `json:"qpn"`
+	PSN  ib.PSN     `json:"psn"`
+	IP   netip.Addr `json:"ip"`
+	MAC  wire.MAC   `json:"mac"`
+	VA   uint64     `json:"va"`
+	RKey uint32     `json:"rkey"`
+}
 
 // OpenRequest asks for a QP and a region of memory.
 type OpenRequest struct {
@@ -23,7 +35,7 @@ type OpenRequest struct {
 // JoinRequest connects a QP that Open made.
 type JoinRequest struct {
 	QPN  ib.QPN       `json:"qpn"`
-	Peer app.Endpoint `json:"peer"`
+	Peer Endpoint `json:"peer"`
 }
 
 // FlowRequest makes traffic on a joined QP.

@@ -14,6 +14,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
+	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
 )
 
@@ -26,7 +27,7 @@ type server struct {
 	*daemon.Daemon
 	host    *app.Host
 	sampler *daemon.Sampler
-	flows   []string // names, by the host's flow number
+	qps     map[ib.QPN]*opened
 	params  []daemon.Parameter
 	snap    nic.Snapshot
 }
@@ -45,7 +46,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{host: app.NewHost(n), params: c.Parameters()}
+	s := &server{host: app.NewHost(n), params: c.Parameters(), qps: map[ib.QPN]*opened{}}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "nicd", Ports: []daemon.PortConfig{c.Port}, Device: s.host,
 		Pool: pool, XSK: xsk.DefaultOptions, Log: log,
@@ -87,13 +88,47 @@ func (s *server) do(fn func(now unit.Time) error) error {
 	return err
 }
 
-func (s *server) open(r OpenRequest) (e app.Endpoint, err error) {
-	err = s.do(func(unit.Time) (err error) { e, err = s.host.Open(r.Bytes); return err })
+// opened is a QP with the region that goes with it.
+type opened struct {
+	region *qp.Region
+	peer   Endpoint // once joined
+}
+
+func (s *server) open(r OpenRequest) (e Endpoint, err error) {
+	err = s.do(func(unit.Time) error {
+		n := s.host.NIC()
+		region, err := n.RegisterMR(r.Bytes, qp.Access{LocalWrite: true, RemoteWrite: true,
+			RemoteRead: true})
+		if err != nil {
+			return err
+		}
+		local, err := n.CreateQP(n.QPConfig())
+		if err != nil {
+			n.DeregisterMR(region)
+			return err
+		}
+		s.qps[local.QPN] = &opened{region: region}
+		c := n.Config()
+		e = Endpoint{QPN: local.QPN, PSN: local.PSN, IP: c.IPv4, MAC: c.MAC, VA: region.VA,
+			RKey: region.Key}
+		if !e.IP.IsValid() {
+			e.IP = c.IPv6
+		}
+		return nil
+	})
 	return e, err
 }
 
 func (s *server) join(r JoinRequest) (struct{}, error) {
-	return struct{}{}, s.do(func(now unit.Time) error { return s.host.Join(now, r.QPN, r.Peer) })
+	return struct{}{}, s.do(func(unit.Time) error {
+		q := s.qps[r.QPN]
+		if q == nil {
+			return fmt.Errorf("QP %v was not opened here", r.QPN)
+		}
+		q.peer = r.Peer
+		return s.host.NIC().Connect(r.QPN, nic.Remote{QPN: r.Peer.QPN, PSN: r.Peer.PSN,
+			IP: r.Peer.IP, MAC: r.Peer.MAC})
+	})
 }
 
 var verbs = map[string]qp.Op{"write": qp.Write, "send": qp.Send}
@@ -104,12 +139,18 @@ func (s *server) flow(r FlowRequest) (struct{}, error) {
 		return struct{}{}, fmt.Errorf("verb %q: want write or send", r.Verb)
 	}
 	return struct{}{}, s.do(func(now unit.Time) error {
-		_, err := s.host.Start(now, app.Flow{QPN: r.QPN, Op: op, Size: r.MessageBytes,
-			Depth: r.Depth, Messages: r.Messages, Start: unit.Time(r.StartNs),
-			Stop: unit.Time(r.StopNs)})
-		if err == nil {
-			s.flows = append(s.flows, r.Name)
+		q := s.qps[r.QPN]
+		if q == nil {
+			return fmt.Errorf("QP %v was not opened here", r.QPN)
 		}
+		if r.MessageBytes > len(q.region.Bytes) {
+			return fmt.Errorf("messages of %d bytes do not fit the region of %d", r.MessageBytes,
+				len(q.region.Bytes))
+		}
+		_, err := s.host.Start(now, app.Flow{Name: r.Name, QPN: r.QPN, Op: op, Depth: r.Depth,
+			Local:    qp.Local{Key: q.region.Key, VA: q.region.VA, Length: r.MessageBytes},
+			Remote:   qp.Remote{VA: q.peer.VA, RKey: q.peer.RKey},
+			Messages: r.Messages, Start: unit.Time(r.StartNs), Stop: unit.Time(r.StopNs)})
 		return err
 	})
 }
@@ -125,17 +166,17 @@ func (s *server) status(struct{}) (st Status, err error) {
 			st.PausedNs += p.RxPauseDuration.Nanoseconds()
 		}
 		st.Counters = counters(&s.snap)
-		for i, name := range s.flows {
-			st.Flows = append(st.Flows, s.flowStatus(i, name))
+		for i := range s.host.Flows() {
+			st.Flows = append(st.Flows, s.flowStatus(i))
 		}
 		return nil
 	})
 	return st, err
 }
 
-func (s *server) flowStatus(i int, name string) FlowStatus {
+func (s *server) flowStatus(i int) FlowStatus {
 	f, stats := s.host.Flow(i)
-	out := FlowStatus{Name: name, QPN: f.QPN, Messages: stats.Completed, Failed: stats.Failed,
+	out := FlowStatus{Name: f.Name, QPN: f.QPN, Messages: stats.Completed, Failed: stats.Failed,
 		State: map[string]float64{}}
 	if v := s.view(f); v != nil {
 		out.AckedBytes, out.Retransmitted = v.Stats.BytesAcked, v.Stats.PacketsRetransmitted
@@ -162,10 +203,10 @@ func (s *server) sample(r daemon.SampleRequest) (struct{}, error) {
 	columns := []string{ColumnPausedNs, ColumnCNPsSent}
 	var flows []app.Flow
 	err := s.do(func(unit.Time) error {
-		for i, name := range s.flows {
+		for i := range s.host.Flows() {
 			f, _ := s.host.Flow(i)
 			flows = append(flows, f)
-			columns = append(columns, ColumnAcked+name, ColumnRate+name)
+			columns = append(columns, ColumnAcked+f.Name, ColumnRate+f.Name)
 		}
 		return nil
 	})

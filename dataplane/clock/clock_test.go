@@ -31,7 +31,7 @@ func newClock(t *testing.T, p *Page, slot, slots int) *Clock {
 
 func TestDilation(t *testing.T) {
 	p := running(t, unit.Never, 128)
-	if got := p.Virtual(1e9 + 128_000); got != 1000 {
+	if got, ok := p.Virtual(1e9 + 128_000); got != 1000 || !ok {
 		t.Errorf("128 us after the start at k=128: %v, want 1us", got)
 	}
 	c := newClock(t, p, 0, 1)
@@ -60,25 +60,34 @@ func TestHoldWaitsForTheLateLoop(t *testing.T) {
 		t.Errorf("after the hold the clock went back to %v", v)
 	}
 	stamp := Monotonic()
-	if v := p.Virtual(stamp); v < 10_500 || v > 10_500+unit.Time(time.Second) {
+	if v, _ := p.Virtual(stamp); v < 10_500 || v > 10_500+unit.Time(time.Second) {
 		t.Errorf("after the hold time jumped to %v", v)
 	}
 }
 
-func TestArrivalsCountAsDeadlines(t *testing.T) {
+func TestFramesOnTheirWayCountAsDeadlines(t *testing.T) {
 	p := running(t, 500, 1)
-	sender, receiver := newClock(t, p, 0, 2), newClock(t, p, 1, 2)
-	sender.Handed(1, 3000)
-	sender.Handed(1, 7000) // a later frame does not move the mark
-	if v, _ := sender.Now(); v != 3500 {
-		t.Errorf("with a frame waiting since 3000 the clock shows %d, want 3500", v)
+	c := newClock(t, p, 0, 1)
+	links, err := NewLinks(p, 4)
+	if err != nil {
+		t.Fatal(err)
 	}
-	receiver.TakeArrivals()
-	if v, _ := sender.Now(); v < 3500 {
-		t.Errorf("the clock went back to %d", v)
+	links.Handing(2, 3, 3000)
+	links.Handing(2, 1, 7000) // later ones do not move the time
+	if v, _ := c.Now(); v != 3500 {
+		t.Errorf("with a frame on its way since 3000 the clock shows %d, want 3500", v)
 	}
-	if limit := sender.limit(); limit != unit.Never {
-		t.Errorf("nothing waits, and the limit is %v", limit)
+	links.Took(2, 3, 3400)
+	if limit := c.limit(); limit != 3900 {
+		t.Errorf("one is still on its way; the limit is %v, want 3900", limit)
+	}
+	links.Took(2, 1, 3600)
+	if limit := c.limit(); limit != unit.Never || links.Waiting(2) {
+		t.Errorf("none is on its way; the limit is %v", limit)
+	}
+	links.Handing(1, 2, 9000)
+	if lost := links.Forget(1); lost != 2 || links.Waiting(1) {
+		t.Errorf("forgot %d, still waiting: %v", lost, links.Waiting(1))
 	}
 }
 
@@ -92,11 +101,11 @@ func TestStampsConvertThroughPastSegments(t *testing.T) {
 		mono int64
 		want unit.Time
 	}{{1_500_000_000, 500_000_000}, {1_950_000_000, 900_000_000}, {2e9, 900_000_000}} {
-		if got := p.Virtual(c.mono); got != c.want {
+		if got, _ := p.Virtual(c.mono); got != c.want {
 			t.Errorf("stamp %d is %d, want %d", c.mono, got, c.want)
 		}
 	}
-	if got := p.Virtual(3e9); got < 999_999_990 || got > 1_000_000_000 {
+	if got, _ := p.Virtual(3e9); got < 999_999_990 || got > 1_000_000_000 {
 		t.Errorf("a second later at a tenth of the speed: %d", got)
 	}
 }
@@ -121,8 +130,8 @@ func TestGovernorFollowsTheHeldShare(t *testing.T) {
 		t.Errorf("an idle machine ends at k %.2f, want the lower bound", k)
 	}
 	g.Stop()
-	before := p.Virtual(Monotonic())
-	if after := p.Virtual(Monotonic() + int64(time.Hour)); after != before {
+	before, _ := p.Virtual(Monotonic())
+	if after, _ := p.Virtual(Monotonic() + int64(time.Hour)); after != before {
 		t.Errorf("a stopped clock moved from %v to %v", before, after)
 	}
 	if _, err := NewGovernor(p, 0.5, 1); err == nil {
@@ -160,6 +169,9 @@ func TestAKilledWriterStopsTheClockAndNothingElse(t *testing.T) {
 	c := newClock(t, p, 0, 1)
 	v, _ := c.Now()
 	p.words.At(wordSeq).Add(1) // a writer died inside
+	if _, ok := p.Virtual(Monotonic()); ok {
+		t.Error("a stamp is converted by a page that cannot be read")
+	}
 	if again, _ := c.Now(); again != v {
 		t.Errorf("the clock shows %v, then %v without a readable page", v, again)
 	}

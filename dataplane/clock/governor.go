@@ -100,7 +100,8 @@ type Status struct {
 // Status reads the page without holding the clock.
 func (p *Page) Status() Status {
 	mono := Monotonic()
-	st := Status{Virtual: p.Virtual(mono), Held: time.Duration(p.words.At(wordHeldNs).Load())}
+	st := Status{Held: time.Duration(p.words.At(wordHeldNs).Load())}
+	st.Virtual, _ = p.Virtual(mono)
 	if start := p.words.At(wordStarted).Load(); start != 0 {
 		st.Real = time.Duration(mono - int64(start))
 	}

@@ -17,19 +17,25 @@ const (
 	wordBudget  = 3 // lateness budget, virtual ns
 	wordHeldNs  = 4 // real time during which the clock was held, ns
 	wordStarted = 5 // real time of the first start, 0 before
+	wordLinks   = 6 // directions of links in use
 	segBase     = 8
 	segWords    = 4 // r0, v0, speed, spare
 	segCount    = 32
 	slotBase    = segBase + segWords*segCount
 	slotWords   = 8
-	pageWords   = slotBase + slotWords*MaxSlots
+	linkBase    = slotBase + slotWords*MaxSlots
+	linkWords   = 8
+	pageWords   = linkBase + linkWords*MaxLinks
 
 	// The version is in the magic: a daemon of another build refuses the page.
-	magic = 0x726f63656c616201
+	magic = 0x726f63656c616202
 )
 
-// MaxSlots is how many loops can share a page.
-const MaxSlots = 128
+// MaxSlots is how many loops can share a page, MaxLinks how many directions of links.
+const (
+	MaxSlots = 128
+	MaxLinks = 1024
+)
 
 // speedOne is the speed of real time, in 32.32 fixed point virtual ns per real ns.
 const speedOne = 1 << 32
@@ -74,7 +80,6 @@ func format(words *shm.Words, budget unit.Time) *Page {
 	p := &Page{words: words}
 	for i := range MaxSlots {
 		words.At(p.slotWord(i, slotDeadline)).Store(never)
-		words.At(p.slotWord(i, slotArrival)).Store(never)
 	}
 	words.At(wordBudget).Store(uint64(budget))
 	words.At(wordMagic).Store(magic)
@@ -147,8 +152,9 @@ func (p *Page) update(change func(n uint64, s segment)) bool {
 	return true
 }
 
-// Virtual converts a monotonic time stamp, exactly if it is not older than the kept segments.
-func (p *Page) Virtual(mono int64) unit.Time {
+// Virtual converts a monotonic time stamp, exactly if it is not older than the kept segments. It
+// reports false if the page cannot be read because a writer is inside.
+func (p *Page) Virtual(mono int64) (unit.Time, bool) {
 	for range 1000 {
 		seq := p.words.At(wordSeq).Load()
 		if seq&1 != 0 {
@@ -156,10 +162,10 @@ func (p *Page) Virtual(mono int64) unit.Time {
 		}
 		v := p.lookup(mono)
 		if p.words.At(wordSeq).Load() == seq {
-			return v
+			return v, true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 func (p *Page) lookup(mono int64) unit.Time {

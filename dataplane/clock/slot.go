@@ -9,7 +9,6 @@ import (
 // Words of a slot.
 const (
 	slotDeadline = iota // virtual time by which the loop must act on its own
-	slotArrival         // virtual time of the earliest frame handed to it and not yet taken
 	slotLate            // largest lateness seen, virtual ns
 )
 
@@ -59,8 +58,10 @@ func (c *Clock) limit() unit.Time {
 	}
 	earliest := never
 	for i := range c.slots {
-		base := c.page.slotWord(i, slotDeadline)
-		earliest = min(earliest, c.page.words.At(base).Load(), c.page.words.At(base+1).Load())
+		earliest = min(earliest, c.page.words.At(c.page.slotWord(i, slotDeadline)).Load())
+	}
+	for i := range int(c.page.words.At(wordLinks).Load()) {
+		earliest = min(earliest, c.page.waiting(i))
 	}
 	if unit.Time(earliest) == unit.Never {
 		return unit.Never
@@ -91,23 +92,6 @@ func (c *Clock) Publish(deadline unit.Time) {
 	c.page.words.At(c.page.slotWord(c.slot, slotDeadline)).Store(uint64(deadline))
 }
 
-// TakeArrivals clears the mark of frames on their way to this loop. Call it before looking into
-// the rings: a frame handed over later marks the slot again.
-func (c *Clock) TakeArrivals() {
-	c.page.words.At(c.page.slotWord(c.slot, slotArrival)).Store(never)
-}
-
-// Handed marks that a frame was handed to the loop with the given slot at now.
-func (c *Clock) Handed(slot int, now unit.Time) {
-	w := c.page.words.At(c.page.slotWord(slot, slotArrival))
-	for {
-		old := w.Load()
-		if old <= uint64(now) || w.CompareAndSwap(old, uint64(now)) {
-			return
-		}
-	}
-}
-
 // Until returns how much real time passes before the clock shows v: 0 if it already does, -1 if it
 // stands still.
 func (c *Clock) Until(v unit.Time, mono int64) int64 {
@@ -131,7 +115,4 @@ func (c *Clock) ReportLate(late unit.Time) {
 }
 
 // Leave withdraws the slot: the clock no longer waits for this loop.
-func (c *Clock) Leave() {
-	c.Publish(unit.Never)
-	c.TakeArrivals()
-}
+func (c *Clock) Leave() { c.Publish(unit.Never) }

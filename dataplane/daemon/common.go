@@ -24,6 +24,7 @@ type ClockConfig struct {
 	Page     string  `yaml:"page,omitempty"`
 	Slot     int     `yaml:"slot,omitempty"`
 	Slots    int     `yaml:"slots,omitempty"`
+	Links    int     `yaml:"links,omitempty"` // directions of links that the lab counts
 	Dilation float64 `yaml:"dilation,omitempty"`
 }
 
@@ -66,6 +67,9 @@ func (c *ClockConfig) validate() (faults []Fault) {
 	if c.Slot < 0 || c.Slot >= c.Slots {
 		faults = append(faults, Fault{"clock.slot", "must be below clock.slots"})
 	}
+	if c.Links < 0 || c.Links > clock.MaxLinks {
+		faults = append(faults, Fault{"clock.links", fmt.Sprintf("must be 0 to %d", clock.MaxLinks)})
+	}
 	if c.Dilation != 0 {
 		faults = append(faults, Fault{"clock.dilation", "is set by the owner of clock.page"})
 	}
@@ -74,22 +78,27 @@ func (c *ClockConfig) validate() (faults []Fault) {
 
 // open returns the clock the configuration asks for. A clock of the daemon's own runs at once and
 // never holds: its peers are real and do not wait.
-func (c *ClockConfig) open() (*clock.Clock, error) {
-	if c.Page != "" {
-		page, err := clock.Open(c.Page)
+func (c *ClockConfig) open() (clk *clock.Clock, links clock.Links, err error) {
+	if c.Page == "" {
+		page := clock.Private(unit.Never)
+		k := max(c.Dilation, 1)
+		g, err := clock.NewGovernor(page, k, k)
 		if err != nil {
-			return nil, err
+			return nil, links, err
 		}
-		return clock.NewClock(page, c.Slot, c.Slots)
+		g.Start(k)
+		clk, err = clock.NewClock(page, 0, 1)
+		return clk, links, err
 	}
-	page := clock.Private(unit.Never)
-	k := max(c.Dilation, 1)
-	g, err := clock.NewGovernor(page, k, k)
+	page, err := clock.Open(c.Page)
 	if err != nil {
-		return nil, err
+		return nil, links, err
 	}
-	g.Start(k)
-	return clock.NewClock(page, 0, 1)
+	if links, err = clock.NewLinks(page, c.Links); err != nil {
+		return nil, links, err
+	}
+	clk, err = clock.NewClock(page, c.Slot, c.Slots)
+	return clk, links, err
 }
 
 // PortConfig is one port of a daemon as the configuration gives it.
@@ -97,8 +106,9 @@ type PortConfig struct {
 	Name  string        `yaml:"name"`
 	Rate  unit.Rate     `yaml:"rate"`
 	Delay time.Duration `yaml:"delay,omitempty"`
-	// PeerSlot is the clock slot of the daemon at the other end; absent if there is none.
-	PeerSlot *int `yaml:"peer_slot,omitempty"`
+	// The lab's numbers for the two directions of the link, if it has a common clock.
+	TxLink *int `yaml:"tx_link,omitempty"`
+	RxLink *int `yaml:"rx_link,omitempty"`
 }
 
 // Validate judges one port; path is where it stands in the file.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"runtime"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -70,11 +71,8 @@ var wireMetrics = []struct {
 // lateness exports how late frames left, in virtual seconds, as a classic histogram.
 func (c *loopCollector) lateness(out chan<- prometheus.Metric, h loop.Hist) {
 	buckets := make(map[float64]uint64)
-	var sum uint64
-	for i, n := range h.Buckets {
-		if sum += n; i >= 6 && i <= 24 && i%3 == 0 {
-			buckets[float64(uint64(1)<<i)/1e9] = sum
-		}
+	for d := 100 * time.Nanosecond; d <= 10*time.Millisecond; d *= 10 {
+		buckets[d.Seconds()] = h.Below(d)
 	}
 	desc := prometheus.NewDesc(c.kind+"_frame_lateness_seconds",
 		"How late frames left for the kernel, in virtual time.", nil, nil)

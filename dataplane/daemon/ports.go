@@ -110,17 +110,21 @@ func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 			}
 			return nil, err
 		}
-		peer := -1
-		if cfg.PeerSlot != nil {
-			peer = *cfg.PeerSlot
-		}
 		all = append(all, loop.Port{
-			Name: cfg.Name, Wire: wire, PeerSlot: peer,
+			Name: cfg.Name, Wire: wire,
+			TxLink: number(cfg.TxLink), RxLink: number(cfg.RxLink),
 			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay, Seed: uint64(i)},
 			Open: func() (loop.Wire, error) { return p.reopen(i, cfg.Name) },
 		})
 	}
 	return all, nil
+}
+
+func number(link *int) int {
+	if link == nil {
+		return loop.NoLink
+	}
+	return *link
 }
 
 // watch tells the loop of devices that go away or down, until stop is closed.

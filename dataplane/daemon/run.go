@@ -46,7 +46,7 @@ func New(spec Spec) (*Daemon, error) {
 	if os.Geteuid() != 0 && len(spec.Ports) > 0 {
 		spec.Log.Debug("not root: relying on CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK")
 	}
-	clk, err := spec.Common.Clock.open()
+	clk, links, err := spec.Common.Clock.open()
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func New(spec Spec) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := loop.New(loop.Config{Device: spec.Device, Pool: spec.Pool, Clock: clk, Ports: wires,
-		Log: spec.Log})
+	l, err := loop.New(loop.Config{Device: spec.Device, Pool: spec.Pool, Clock: clk, Links: links,
+		Ports: wires, Log: spec.Log})
 	if err != nil {
 		for _, w := range wires {
 			w.Wire.Close()

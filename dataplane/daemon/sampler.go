@@ -46,7 +46,7 @@ func (s *Sampler) Start(
 	interval time.Duration,
 	count int,
 	columns []string,
-	read func(row []float64),
+	read func(now unit.Time, row []float64),
 ) error {
 	if interval <= 0 || count <= 0 || count*len(columns) > maxSamples {
 		return fmt.Errorf(
@@ -77,7 +77,7 @@ func (s *Sampler) Start(
 		return errors.New("sampling: already at work")
 	}
 	return s.loop.Every(interval, func(now unit.Time) bool {
-		read(row)
+		read(now, row)
 		s.data.TimeNs = append(s.data.TimeNs, int64(now))
 		for i, v := range row {
 			s.data.Values[i] = append(s.data.Values[i], v)

@@ -23,6 +23,7 @@ type Config struct {
 	Device dataplane.Device
 	Pool   *frame.Pool
 	Clock  *clock.Clock
+	Links  clock.Links
 	Ports  []Port
 	Log    *slog.Logger
 }
@@ -42,14 +43,19 @@ const (
 
 // Port is one port of the device and its wire.
 type Port struct {
-	Name     string
-	Wire     Wire
-	Link     link.Config
-	PeerSlot int // clock slot of the loop at the other end; -1 if it shares no clock with us
+	Name string
+	Wire Wire
+	Link link.Config
+	// TxLink and RxLink are the clock's numbers for the two directions of the link; NoLink if the
+	// other end shares no clock with us.
+	TxLink, RxLink int
 	// Open opens the wire anew after its device went away; nil if that is not possible. It runs
 	// on a goroutine of its own.
 	Open func() (Wire, error)
 }
+
+// NoLink is the number of a link that the clock does not know.
+const NoLink = -1
 
 // burst is how many frames a turn takes from one wire at most.
 const burst = 256
@@ -65,6 +71,7 @@ type Loop struct {
 	ports   []*port
 	stats   Stats
 	now     unit.Time
+	mono    int64
 	slack   time.Duration // how late the inside of the device may run unseen
 	polls   []unix.PollFd
 	arrived [burst]Arrival
@@ -81,6 +88,7 @@ type Stats struct {
 	Arrived   Hist // how late arrivals were handled
 	Slips     Hist // arrivals stamped before a moment that had already been decided
 	PortsDown uint64
+	Forgotten uint64 // frames handed to us that never came out of the kernel
 	Ports     []WireStats
 }
 
@@ -141,10 +149,9 @@ func (l *Loop) close() {
 
 func (l *Loop) turn() error {
 	c := l.cfg.Clock
-	c.TakeArrivals()
-	now, _ := c.Now()
+	now, mono := c.Now()
 	c.Publish(now) // we are at work on everything up to now
-	l.now = now
+	l.now, l.mono = now, mono
 	for _, p := range l.ports {
 		p.receive()
 	}

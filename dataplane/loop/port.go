@@ -19,30 +19,77 @@ type port struct {
 	backlog []*frame.Frame // due, but the kernel had no room yet; oldest first
 	dirty   bool           // Send was called since the last Flush
 	past    WireStats      // of wires this port had before
-	marked  bool           // the peer's slot is marked for this turn
+	handing int            // frames of this turn that end in the peer's socket
+	missing int64          // real time since which a frame is on its way and the ring is empty
 }
 
-// receive takes what has arrived and schedules it at its time stamp.
+// giveUp is for how long, in real time, a frame may be on its way in the kernel. Softirqs are put
+// off by milliseconds on a busy machine; ten times that is a loss.
+const giveUp = int64(100 * time.Millisecond)
+
+// receive takes everything that has arrived and schedules it at its time stamp.
 func (p *port) receive() {
 	if p.Wire == nil {
 		return
 	}
 	l := p.loop
-	n := p.Wire.Receive(l.cfg.Pool, l.arrived[:])
-	for _, a := range l.arrived[:n] {
-		at := l.now
-		if a.Mono != 0 {
-			at = min(at, l.cfg.Clock.Page().Virtual(a.Mono))
+	taken := 0
+	for n := burst; n == burst; {
+		n = p.Wire.Receive(l.cfg.Pool, l.arrived[:])
+		for i := range l.arrived[:n] {
+			if !forKernel(l.arrived[i].Frame.Meta.Class.Kind) {
+				taken++
+			}
+			p.arrive(&l.arrived[i])
 		}
-		l.stats.Arrived.Add(l.now.Sub(at))
-		if decided := l.engine.Now(); at < decided {
-			l.stats.Slips.Add(decided.Sub(at))
-		}
-		if l.tap != nil {
-			l.tap(at, p.id, In, a.Frame)
-		}
-		l.engine.Arrive(l.node, p.id, at, a.Frame)
 	}
+	if p.RxLink != NoLink {
+		p.account(taken)
+	}
+}
+
+func (p *port) arrive(a *Arrival) {
+	l := p.loop
+	at := l.now
+	if v, ok := l.cfg.Clock.Page().Virtual(a.Mono); ok && a.Mono != 0 {
+		at = min(at, v)
+	}
+	l.stats.Arrived.Add(l.now.Sub(at))
+	if decided := l.engine.Now(); at < decided {
+		l.stats.Slips.Add(decided.Sub(at))
+	}
+	if l.tap != nil {
+		l.tap(at, p.id, In, a.Frame)
+	}
+	l.engine.Arrive(l.node, p.id, at, a.Frame)
+}
+
+// account tells the clock what was taken from the link, and gives up on what does not come.
+func (p *port) account(taken int) {
+	l := p.loop
+	if taken > 0 {
+		l.cfg.Links.Took(p.RxLink, taken, l.now)
+		p.missing = 0
+		return
+	}
+	switch {
+	case !l.cfg.Links.Waiting(p.RxLink):
+		p.missing = 0
+	case p.missing == 0:
+		p.missing = l.mono
+	case l.mono-p.missing > giveUp:
+		n := l.cfg.Links.Forget(p.RxLink)
+		l.stats.Forgotten += n
+		l.cfg.Log.Warn("frames were lost in the kernel", "port", p.Name, "frames", n)
+		p.missing = 0
+	}
+}
+
+// forKernel reports whether a frame may end in the kernel of a NIC's host instead of in a socket;
+// the clock does not wait for such a frame.
+func forKernel(kind frame.Kind) bool {
+	return kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6 ||
+		kind == frame.Malformed
 }
 
 // Deliver is called by the engine when f has crossed the link: it leaves for the kernel.
@@ -59,7 +106,9 @@ func (p *port) Deliver(due unit.Time, f *frame.Frame) {
 		f.Release()
 		return
 	}
-	p.announce(f.Meta.Class.Kind)
+	if !forKernel(f.Meta.Class.Kind) {
+		p.handing++
+	}
 	if len(p.backlog) > 0 || !p.Wire.Send(f) {
 		p.backlog = append(p.backlog, f)
 		return
@@ -67,23 +116,15 @@ func (p *port) Deliver(due unit.Time, f *frame.Frame) {
 	p.dirty = true
 }
 
-// announce tells the clock, before the kernel has the frame, that the peer has something to do.
-// Frames that a NIC's program passes to its kernel are not the peer's to handle.
-func (p *port) announce(kind frame.Kind) {
-	forKernel := kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6
-	if p.PeerSlot < 0 || p.marked || forKernel {
-		return
-	}
-	p.marked = true
-	p.loop.cfg.Clock.Handed(p.PeerSlot, p.loop.now)
-}
-
 // flush hands everything to the kernel and reports whether frames are still waiting for room.
 func (p *port) flush() bool {
 	if !p.dirty && len(p.backlog) == 0 {
 		return false
 	}
-	p.marked = false
+	if p.TxLink != NoLink && p.handing > 0 {
+		p.loop.cfg.Links.Handing(p.TxLink, p.handing, p.loop.now)
+	}
+	p.handing = 0
 	for len(p.backlog) > 0 && p.Wire != nil && p.Wire.Send(p.backlog[0]) {
 		p.backlog = append(p.backlog[:0], p.backlog[1:]...)
 	}

@@ -1,0 +1,69 @@
+// Command rocelab builds labs of emulated RoCEv2 NICs and lossless switches and runs experiments.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rocelab/rocelab/dataplane/daemon"
+)
+
+// Exit codes.
+const (
+	exitFailed      = 1 // a check failed: a run is not valid
+	exitUsage       = 2
+	exitEnvironment = 3
+	exitInterrupted = 130
+)
+
+// errInvalid ends a command whose work was done but whose result must not be trusted.
+var errInvalid = errors.New("not every run is valid: see the certificates")
+
+var errInterrupted = errors.New("interrupted")
+
+func main() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		fmt.Fprintln(os.Stderr, "\ninterrupted: removing the lab")
+		cancel(errInterrupted)
+	}()
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+func run(ctx context.Context, args []string) int {
+	root := &cobra.Command{
+		Use:           "rocelab",
+		Short:         "a RoCEv2 fabric in software: lossless switches and RDMA NICs on AF_XDP",
+		Version:       daemon.Version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand())
+	root.SetArgs(args)
+	usage := true
+	root.PersistentPreRun = func(*cobra.Command, []string) { usage = false }
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	}
+	fmt.Fprintln(os.Stderr, "rocelab:", err)
+	switch {
+	case errors.Is(err, errInvalid):
+		return exitFailed
+	case usage:
+		return exitUsage
+	}
+	return exitEnvironment
+}

@@ -1,0 +1,140 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/wire"
+)
+
+// Default is the topology that a file is read over.
+func Default() Topology { return Star("", 0, 0, 0) }
+
+// Address returns the IP and MAC address of a host.
+func (l *Lab) Address(host string) (netip.Addr, net.HardwareAddr) {
+	for i, link := range l.Topology.Links {
+		for end, e := range link.Endpoints {
+			if e.Node == host {
+				return l.Topology.node(host).IPv4.Addr(), hardwareAddr(i, end)
+			}
+		}
+	}
+	return netip.Addr{}, nil
+}
+
+func (t *Topology) node(name string) Node {
+	for _, n := range t.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return Node{}
+}
+
+// common is the part of the configuration that the lab decides for every daemon.
+func (l *Lab) common(node string) daemon.Common {
+	return daemon.Common{
+		Name:    node,
+		Netns:   l.Topology.netns(node),
+		Control: filepath.Join(l.Dir, node+".sock"),
+		Clock: daemon.ClockConfig{Page: filepath.Join(l.Dir, "clock"), Slot: l.slots[node],
+			Slots: len(l.Topology.Nodes), Links: 2 * len(l.Topology.Links)},
+	}
+}
+
+// ports are a node's ends of its links. Direction 2i of link i is from its first endpoint.
+func (l *Lab) ports(node string) (ports []daemon.PortConfig) {
+	for i, link := range l.Topology.Links {
+		for end, e := range link.Endpoints {
+			if e.Node != node {
+				continue
+			}
+			tx, rx := 2*i+end, 2*i+1-end
+			ports = append(ports, daemon.PortConfig{Name: e.Device, Rate: link.Rate,
+				Delay: link.Delay, TxLink: &tx, RxLink: &rx})
+		}
+	}
+	return ports
+}
+
+// startNode writes the daemon's configuration and starts it.
+func (l *Lab) startNode(n Node) error {
+	var cfg any
+	binary := "switchd"
+	if n.Kind == Switch {
+		c := l.Topology.Switch
+		c.Common, c.Ports = l.common(n.Name), l.ports(n.Name)
+		cfg = c
+	} else {
+		c := l.Topology.NIC
+		_, mac := l.Address(n.Name)
+		c.Common, c.Port = l.common(n.Name), l.ports(n.Name)[0]
+		c.MAC, c.IPv4, c.Seed = wire.MAC(mac), n.IPv4.Addr(), uint64(l.slots[n.Name])+1
+		cfg, binary = c, "nicd"
+	}
+	text, err := yaml.Marshal(cfg)
+	if err != nil {
+		return fmt.Errorf("configuration of %s: %w", n.Name, err)
+	}
+	file := filepath.Join(l.Dir, n.Name+".yaml")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return err
+	}
+	path, err := findBinary(binary)
+	if err != nil {
+		return err
+	}
+	p, err := l.launcher.start(n.Name, path, file, l.Logs(n.Name))
+	if err != nil {
+		return err
+	}
+	l.procs = append(l.procs, p)
+	l.clients[n.Name] = daemon.NewClient(filepath.Join(l.Dir, n.Name+".sock"))
+	go func() {
+		<-p.done
+		select {
+		case l.failed <- p.failure():
+		default: // an earlier one is told already
+		}
+	}()
+	return nil
+}
+
+// readyWithin bounds the start of a daemon: loading programs and locking packet memory.
+const readyWithin = 20 * time.Second
+
+// waitReady waits until the node's control socket answers.
+func (l *Lab) waitReady(ctx context.Context, node string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var st daemon.Status
+		err := l.clients[node].Call(ctx, http.MethodGet, "/v1/status", nil, &st)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf(
+				"%s does not answer: %w; its last words:\n%s",
+				node,
+				err,
+				lastLines(l.Logs(node), 6),
+			)
+		case failure := <-l.failed:
+			return failure
+		case <-tick.C:
+		}
+	}
+}
