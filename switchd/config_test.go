@@ -58,7 +58,8 @@ func TestDefaultIsTheSwitchOfDCQCN(t *testing.T) {
 	if m.Pools[0].Size != 12*unit.MB || p.PFC != pfc.SetOf(3, 4) || p.Rate != 40*unit.GbPerSecond {
 		t.Errorf("pool %v, PFC on %v, rate %v", m.Pools[0].Size, p.PFC, p.Rate)
 	}
-	lossless := mmu.Profile{Limit: mmu.Alpha(1, 1), Lossless: true, Headroom: 22400, XONOffset: 3000}
+	lossless := mmu.Profile{Limit: mmu.Alpha(1, 1), Lossless: true, Headroom: 22400,
+		XONOffset: 3000}
 	if p.Groups[3] != lossless || p.Groups[4] != lossless || p.Groups[0].Lossless {
 		t.Errorf("groups %+v", p.Groups)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/conform"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -36,10 +37,12 @@ func testConfig(ports int) Config {
 	return c
 }
 
-// bench is a switch with its pool and the time.
+// bench is a switch with its pool and the time. Everything goes through the monitor of the
+// conformance tests.
 type bench struct {
 	t    testing.TB
 	sw   *Switch
+	dev  *conform.Monitor
 	pool *frame.Pool
 	now  unit.Time
 }
@@ -51,7 +54,7 @@ func newBench(t testing.TB, c Config) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.sw = sw
+	b.sw, b.dev = sw, conform.Watch(sw, len(c.Ports))
 	return b
 }
 
@@ -63,7 +66,7 @@ func (b *bench) rx(port dataplane.PortID, bytes []byte) {
 		b.t.Fatal("no frame for the test")
 	}
 	f.Meta.Arrived, f.Meta.Port = b.now, port
-	b.sw.Receive(b.now, port, f)
+	b.dev.Receive(b.now, port, f)
 }
 
 // tx asks for a frame like a driver whose wire is free, and returns its bytes, or nil.
@@ -75,7 +78,7 @@ func (b *bench) tx(port dataplane.PortID) []byte {
 		}
 		return nil
 	}
-	f := b.sw.Transmit(b.now, port)
+	f := b.dev.Transmit(b.now, port)
 	if f == nil {
 		b.sw.Ready().Remove(port)
 		return nil
@@ -95,14 +98,17 @@ func (b *bench) wait(d unit.Time) {
 			b.t.Fatalf("woken twice at %v", b.now)
 		}
 		last = b.now
-		b.sw.Wake(b.now)
+		b.dev.Wake(b.now)
 	}
 	b.now = end
 }
 
-// check looks at the ledger.
+// check looks at the ledger, and at what the monitor found.
 func (b *bench) check() {
 	b.t.Helper()
+	if len(b.dev.Faults) > 0 {
+		b.t.Fatal(b.dev.Faults)
+	}
 	l := b.sw.Ledger()
 	if err := l.Check(); err != nil {
 		b.t.Fatal(err)

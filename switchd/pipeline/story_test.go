@@ -109,7 +109,7 @@ func (s *story) command(t *testing.T, out *strings.Builder, fields []string) {
 		}
 		s.wait(unit.Time(d))
 	case "link":
-		s.sw.SetLink(s.now, dataplane.PortID(a.number("port", 0)), words[0] == "up")
+		s.dev.SetLink(s.now, dataplane.PortID(a.number("port", 0)), words[0] == "up")
 	case "show":
 		s.show(out, words[0], a)
 	default:
