@@ -34,7 +34,7 @@ type OpenRequest struct {
 
 // JoinRequest connects a QP that Open made.
 type JoinRequest struct {
-	QPN  ib.QPN       `json:"qpn"`
+	QPN  ib.QPN   `json:"qpn"`
 	Peer Endpoint `json:"peer"`
 }
 

@@ -58,7 +58,12 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	s.sampler = daemon.NewSampler(s.Loop)
-	s.Metrics.MustRegister(NewCollector(c.Common.Name, s.snapshot))
+	metrics := NewCollector(c.Common.Name, s.snapshot)
+	metrics.PerQP = c.MetricsPerQP
+	metrics.Completions = func(dst *app.Histogram) error {
+		return s.Loop.Do(func(unit.Time) { s.host.MCT(dst) })
+	}
+	s.Metrics.MustRegister(metrics)
 	s.handle(s.Control)
 	return s.Run(ctx)
 }
