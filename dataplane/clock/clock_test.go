@@ -35,8 +35,15 @@ func TestDilation(t *testing.T) {
 		t.Errorf("128 us after the start at k=128: %v, want 1us", got)
 	}
 	c := newClock(t, p, 0, 1)
-	if got := c.Until(1000, 1e9); got < 128_000 || got > 128_002 {
-		t.Errorf("1 us of virtual time takes %d ns, want 128000", got)
+	due, _ := p.Virtual(Monotonic() + int64(time.Second))
+	if got := c.Until(due, time.Minute); got < 900*time.Millisecond || got > time.Second+128 {
+		t.Errorf("what is due in a second is waited for for %v", got)
+	}
+	if got := c.Until(due, time.Millisecond); got != time.Millisecond {
+		t.Errorf("the limit of 1 ms was made %v", got)
+	}
+	if got := c.Until(0, time.Minute); got != 0 {
+		t.Errorf("what is over is waited for for %v", got)
 	}
 }
 
@@ -45,23 +52,40 @@ func TestHoldWaitsForTheLateLoop(t *testing.T) {
 	late, c := newClock(t, p, 0, 2), newClock(t, p, 1, 2)
 	late.Publish(10_000)
 	c.Publish(unit.Never)
-	v, _ := c.Now() // real time is far past
+	v, _ := c.now(-1) // real time is far past
 	if v != 10_500 {
 		t.Fatalf("the clock shows %v, want the late loop's deadline plus the budget", v)
 	}
-	if again, _ := c.Now(); again != 10_500 {
+	if again, _ := c.now(-1); again != 10_500 {
 		t.Errorf("held, then %v", again)
 	}
 	if p.Status().Held <= 0 {
 		t.Error("no held time was counted")
 	}
 	late.Publish(unit.Never)
-	if v, _ := late.Now(); v < 10_500 {
+	if v, _ := late.now(-1); v < 10_500 {
 		t.Errorf("after the hold the clock went back to %v", v)
 	}
 	stamp := Monotonic()
 	if v, _ := p.Virtual(stamp); v < 10_500 || v > 10_500+unit.Time(time.Second) {
 		t.Errorf("after the hold time jumped to %v", v)
+	}
+}
+
+// A loop that is suspended after it has read the clock and before it has published must not go on
+// with the time it read.
+func TestASuspendedLoopCatchesUp(t *testing.T) {
+	p := running(t, 500, 1)
+	other, c := newClock(t, p, 0, 2), newClock(t, p, 1, 2)
+	c.Publish(unit.Never)
+	other.Publish(20_000) // where the others have got to
+	c.last = 3000
+	now, _ := c.Begin()
+	if now != 20_500 {
+		t.Errorf("the turn begins at %v, want 20.5us", now)
+	}
+	if limit := p.limit(-1); limit != 20_500 {
+		t.Errorf("the others may go on to %v, want the earlier of both deadlines", limit)
 	}
 }
 
@@ -74,15 +98,15 @@ func TestFramesOnTheirWayCountAsDeadlines(t *testing.T) {
 	}
 	links.Handing(2, 3, 3000)
 	links.Handing(2, 1, 7000) // later ones do not move the time
-	if v, _ := c.Now(); v != 3500 {
+	if v, _ := c.now(-1); v != 3500 {
 		t.Errorf("with a frame on its way since 3000 the clock shows %d, want 3500", v)
 	}
 	links.Took(2, 3, 3400)
-	if limit := c.limit(); limit != 3900 {
+	if limit := p.limit(-1); limit != 3900 {
 		t.Errorf("one is still on its way; the limit is %v, want 3900", limit)
 	}
 	links.Took(2, 1, 3600)
-	if limit := c.limit(); limit != unit.Never || links.Waiting(2) {
+	if limit := p.limit(-1); limit != unit.Never || links.Waiting(2) {
 		t.Errorf("none is on its way; the limit is %v", limit)
 	}
 	links.Handing(1, 2, 9000)
@@ -129,7 +153,13 @@ func TestGovernorFollowsTheHeldShare(t *testing.T) {
 	if k := g.Dilation(); k < 9.99 || k > 10.01 {
 		t.Errorf("an idle machine ends at k %.2f, want the lower bound", k)
 	}
+	due, _ := p.Virtual(Monotonic())
+	newClock(t, p, 0, 1).Publish(due)
+	p.words.At(wordBudget).Store(7)
 	g.Stop()
+	if v, _ := p.Virtual(Monotonic()); v > due+7 {
+		t.Errorf("stopped at %v with a loop waited for since %v and a budget of 7 ns", v, due)
+	}
 	before, _ := p.Virtual(Monotonic())
 	if after, _ := p.Virtual(Monotonic() + int64(time.Hour)); after != before {
 		t.Errorf("a stopped clock moved from %v to %v", before, after)
@@ -152,7 +182,8 @@ func TestPageIsSharedAndVersioned(t *testing.T) {
 	}
 	defer b.Close()
 	newClock(t, a, 0, 2).Publish(42)
-	if got := newClock(t, b, 1, 2).limit(); got != 742 {
+	newClock(t, b, 1, 2).Publish(unit.Never)
+	if got := b.limit(-1); got != 742 {
 		t.Errorf("the other mapping sees limit %d, want 742", got)
 	}
 	a.words.At(wordMagic).Store(1)
@@ -167,12 +198,12 @@ func TestPageIsSharedAndVersioned(t *testing.T) {
 func TestAKilledWriterStopsTheClockAndNothingElse(t *testing.T) {
 	p := running(t, unit.Never, 1)
 	c := newClock(t, p, 0, 1)
-	v, _ := c.Now()
+	v, _ := c.Begin()
 	p.words.At(wordSeq).Add(1) // a writer died inside
 	if _, ok := p.Virtual(Monotonic()); ok {
 		t.Error("a stamp is converted by a page that cannot be read")
 	}
-	if again, _ := c.Now(); again != v {
+	if again, _ := c.Begin(); again != v {
 		t.Errorf("the clock shows %v, then %v without a readable page", v, again)
 	}
 }
@@ -189,7 +220,7 @@ func TestMonotonicIsTheKernelsClock(t *testing.T) {
 	}
 }
 
-func BenchmarkNow(b *testing.B) {
+func BenchmarkBegin(b *testing.B) {
 	p := Private(1000)
 	p.update(func(n uint64, _ segment) { p.store(n+1, segment{r0: Monotonic(), speed: speedOne}) })
 	c, err := NewClock(p, 0, 8)
@@ -198,6 +229,6 @@ func BenchmarkNow(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.Now()
+		c.now(-1)
 	}
 }

@@ -26,9 +26,7 @@ func NewLinks(p *Page, count int) (Links, error) {
 	if count < 0 || count > MaxLinks {
 		return Links{}, fmt.Errorf("%d directions of links: at most %d", count, MaxLinks)
 	}
-	if w := p.words.At(wordLinks); w.Load() < uint64(count) {
-		w.Store(uint64(count))
-	}
+	p.use(wordLinks, count)
 	return Links{p}, nil
 }
 

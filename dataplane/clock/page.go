@@ -18,6 +18,7 @@ const (
 	wordHeldNs  = 4 // real time during which the clock was held, ns
 	wordStarted = 5 // real time of the first start, 0 before
 	wordLinks   = 6 // directions of links in use
+	wordSlots   = 7 // slots in use
 	segBase     = 8
 	segWords    = 4 // r0, v0, speed, spare
 	segCount    = 32

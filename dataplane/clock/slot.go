@@ -2,6 +2,7 @@ package clock
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
@@ -16,10 +17,9 @@ func (p *Page) slotWord(slot, word int) int { return slotBase + slotWords*slot +
 
 // Clock is one loop's view of a page. It is not safe for concurrent use.
 type Clock struct {
-	page  *Page
-	slot  int
-	slots int // slots in use, the ones to look at
-	last  unit.Time
+	page *Page
+	slot int
+	last unit.Time
 }
 
 // NewClock returns the view of the loop with the given slot, of slots in use in all.
@@ -27,41 +27,72 @@ func NewClock(p *Page, slot, slots int) (*Clock, error) {
 	if slot < 0 || slot >= slots || slots > MaxSlots {
 		return nil, fmt.Errorf("clock slot %d of %d: at most %d slots", slot, slots, MaxSlots)
 	}
-	return &Clock{page: p, slot: slot, slots: slots}, nil
+	p.use(wordSlots, slots)
+	return &Clock{page: p, slot: slot}, nil
+}
+
+// use raises a count of what is in use.
+func (p *Page) use(word, count int) {
+	w := p.words.At(word)
+	for old := w.Load(); old < uint64(count) && !w.CompareAndSwap(old, uint64(count)); {
+		old = w.Load()
+	}
 }
 
 // Page is the page behind the clock.
 func (c *Clock) Page() *Page { return c.page }
 
-// Now returns the virtual time, which never goes back, and the monotonic time it was read at. It
-// holds the clock for loops that are late.
-func (c *Clock) Now() (unit.Time, int64) {
-	mono := Monotonic()
-	s, ok := c.page.current()
-	if !ok {
-		return c.last, mono
+// Begin starts a turn of the loop: it returns the virtual time, which never goes back, and the
+// monotonic time it was read at, and publishes that the loop is at work on everything up to then.
+// It holds the clock for loops and frames that are late, this loop included.
+func (c *Clock) Begin() (unit.Time, int64) {
+	now, mono := c.now(-1)
+	c.Publish(now)
+	// A thread that was suspended between reading and publishing has not been waited for; where
+	// the others have got to meanwhile is what counts. From here on they wait.
+	if v, m := c.now(c.slot); v > now {
+		now, mono = v, m
+		c.Publish(now)
 	}
-	v := s.at(mono)
-	if limit := c.limit(); v > limit && s.speed != 0 {
-		c.hold(mono, limit)
-		v = max(limit, s.v0)
-	}
-	c.last = max(c.last, v)
+	c.last = max(c.last, now)
 	return c.last, mono
 }
 
-// limit is the latest time the clock may show: the budget past the earliest deadline.
-func (c *Clock) limit() unit.Time {
-	budget := c.page.Budget()
+// now reads the clock, with regard to all slots but one (-1 for all).
+func (c *Clock) now(except int) (unit.Time, int64) {
+	const attempts = 10
+	for range attempts {
+		mono := Monotonic()
+		s, ok := c.page.current()
+		if !ok {
+			continue
+		}
+		v, limit := s.at(mono), c.page.limit(except)
+		if v <= limit || s.speed == 0 {
+			return v, mono
+		}
+		if c.hold(mono, limit) {
+			return max(limit, s.v0), mono
+		}
+	}
+	return c.last, Monotonic() // a writer is suspended inside; time stands still until it is back
+}
+
+// limit is the latest time the clock may show: the budget past the earliest moment for which a
+// loop or a frame on its way is waited for. One slot may be left out; -1 for none.
+func (p *Page) limit(except int) unit.Time {
+	budget := p.Budget()
 	if budget == unit.Never {
 		return unit.Never
 	}
 	earliest := never
-	for i := range c.slots {
-		earliest = min(earliest, c.page.words.At(c.page.slotWord(i, slotDeadline)).Load())
+	for i := range int(p.words.At(wordSlots).Load()) {
+		if i != except {
+			earliest = min(earliest, p.words.At(p.slotWord(i, slotDeadline)).Load())
+		}
 	}
-	for i := range int(c.page.words.At(wordLinks).Load()) {
-		earliest = min(earliest, c.page.waiting(i))
+	for i := range int(p.words.At(wordLinks).Load()) {
+		earliest = min(earliest, p.waiting(i))
 	}
 	if unit.Time(earliest) == unit.Never {
 		return unit.Never
@@ -69,16 +100,17 @@ func (c *Clock) limit() unit.Time {
 	return unit.Time(earliest) + budget
 }
 
-// hold makes limit the virtual time of this moment. Somebody else's hold a moment earlier is as
-// good, so losing the race for the lock is no failure.
-func (c *Clock) hold(mono int64, limit unit.Time) {
-	c.page.update(func(n uint64, s segment) {
-		over := s.at(mono) - limit
-		if over <= 0 || mono <= s.r0 || s.speed == 0 {
+// hold makes limit the virtual time of this moment, unless somebody else has held the clock since.
+// It reports false if another writer was inside.
+func (c *Clock) hold(mono int64, limit unit.Time) bool {
+	return c.page.update(func(n uint64, s segment) {
+		next := segment{r0: mono, v0: max(limit, s.v0), speed: s.speed}
+		over := s.at(mono) - next.v0
+		if over <= 0 || s.speed == 0 {
 			return
 		}
-		c.page.words.At(wordHeldNs).Add(uint64(int64(float64(over) * speedOne / float64(s.speed))))
-		next := segment{r0: mono, v0: max(limit, s.v0), speed: s.speed}
+		real := float64(over) * speedOne / float64(s.speed)
+		c.page.words.At(wordHeldNs).Add(uint64(int64(real)))
 		if next.v0 == s.v0 {
 			c.page.store(n, next) // the same stop goes on
 			return
@@ -92,19 +124,22 @@ func (c *Clock) Publish(deadline unit.Time) {
 	c.page.words.At(c.page.slotWord(c.slot, slotDeadline)).Store(uint64(deadline))
 }
 
-// Until returns how much real time passes before the clock shows v: 0 if it already does, -1 if it
-// stands still.
-func (c *Clock) Until(v unit.Time, mono int64) int64 {
+// Until returns how much real time passes before the clock shows v: 0 if it already does, and
+// limit at most, which is also the answer while the clock stands still.
+func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	s, ok := c.page.current()
-	if !ok || s.speed == 0 || v == unit.Never {
-		return -1
+	switch {
+	case !ok:
+		return min(suspended, limit)
+	case s.speed == 0 || v == unit.Never:
+		return limit
 	}
-	ahead := v - s.at(mono)
-	if ahead <= 0 {
-		return 0
-	}
-	return int64(float64(ahead)*speedOne/float64(s.speed)) + 1
+	ahead := float64(v-s.at(Monotonic())) * speedOne / float64(s.speed)
+	return time.Duration(max(min(ahead+1, float64(limit)), 0))
 }
+
+// suspended is when to look again at a page whose writer is suspended inside.
+const suspended = 50 * time.Microsecond
 
 // ReportLate keeps the largest lateness of this loop for the governor and the certificate.
 func (c *Clock) ReportLate(late unit.Time) {

@@ -157,16 +157,19 @@ func (n *Node) Settle() { n.settle() }
 // settle asks every idle, ready port for frames and arms the next deadline.
 func (n *Node) settle() {
 	ready := n.dev.Ready()
-	for p, ok := ready.Next(0); ok; p, ok = ready.Next(p + 1) {
+	// A transmission can make a lower port ready (a PFC frame for another ingress), so each look
+	// starts from the lowest again; every turn removes the port it looked at.
+	for p, ok := ready.Next(0); ok; p, ok = ready.Next(0) {
 		if n.ports[p].busy || n.ports[p].down {
 			// The wire's becoming free, or the link's coming up, puts it back.
 			ready.Remove(p)
 			continue
 		}
-		if f := n.dev.Transmit(n.eng.now, p); f != nil {
+		f := n.dev.Transmit(n.eng.now, p)
+		ready.Remove(p)
+		if f != nil {
 			n.send(p, f)
 		}
-		ready.Remove(p)
 	}
 	if at := n.dev.NextWake(); at < n.wakeAt {
 		n.wakeAt = max(at, n.eng.now)

@@ -149,14 +149,12 @@ func (l *Loop) close() {
 
 func (l *Loop) turn() error {
 	c := l.cfg.Clock
-	now, mono := c.Now()
-	c.Publish(now) // we are at work on everything up to now
-	l.now, l.mono = now, mono
+	l.now, l.mono = c.Begin()
 	for _, p := range l.ports {
 		p.receive()
 	}
-	l.engine.Run(now)
-	l.mail.run(now, l.node)
+	l.engine.Run(l.now)
+	l.mail.run(l.now, l.node)
 	backlog := false
 	for _, p := range l.ports {
 		backlog = p.flush() || backlog
@@ -169,14 +167,12 @@ func (l *Loop) turn() error {
 
 // sleep waits for an arrival, for mail, or until the deadline.
 func (l *Loop) sleep(deadline unit.Time, backlog bool) error {
-	wait := l.cfg.Clock.Until(deadline, clock.Monotonic())
-	switch {
-	case wait == 0 && !backlog:
+	wait := l.cfg.Clock.Until(deadline, maxSleep)
+	if backlog {
+		wait = 20 * time.Microsecond // for transmit chunks to come back
+	}
+	if wait == 0 {
 		return nil
-	case backlog:
-		wait = int64(20 * time.Microsecond) // for transmit chunks to come back
-	case wait < 0 || wait > int64(maxSleep):
-		wait = int64(maxSleep)
 	}
 	for i, p := range l.ports {
 		l.polls[i] = unix.PollFd{Fd: -1, Events: unix.POLLIN}
@@ -185,7 +181,7 @@ func (l *Loop) sleep(deadline unit.Time, backlog bool) error {
 		}
 	}
 	l.polls[len(l.ports)] = unix.PollFd{Fd: int32(l.mail.fd), Events: unix.POLLIN}
-	ts := unix.NsecToTimespec(wait)
+	ts := unix.NsecToTimespec(wait.Nanoseconds())
 	_, err := unix.Ppoll(l.polls, &ts, nil)
 	if err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("ppoll: %w", err)

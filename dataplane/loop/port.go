@@ -20,6 +20,7 @@ type port struct {
 	dirty   bool           // Send was called since the last Flush
 	past    WireStats      // of wires this port had before
 	handing int            // frames of this turn that end in the peer's socket
+	last    unit.Time      // of the latest arrival: a wire does not reorder
 	missing int64          // real time since which a frame is on its way and the ring is empty
 }
 
@@ -52,8 +53,9 @@ func (p *port) arrive(a *Arrival) {
 	l := p.loop
 	at := l.now
 	if v, ok := l.cfg.Clock.Page().Virtual(a.Mono); ok && a.Mono != 0 {
-		at = min(at, v)
+		at = max(min(at, v), p.last)
 	}
+	p.last = at
 	l.stats.Arrived.Add(l.now.Sub(at))
 	if decided := l.engine.Now(); at < decided {
 		l.stats.Slips.Add(decided.Sub(at))

@@ -154,13 +154,13 @@ func (l *Lab) readState() (*network, error) {
 	return &network{spaces: s.Namespaces}, nil
 }
 
-// Budget is how late a loop may be before the clock waits: half the shortest delay, because the
-// other half is what a loop may sleep past an inner deadline.
+// budget is how late a loop may be before the clock waits. Of the shortest delay, one half is what
+// a loop may sleep past an inner deadline, two fifths are this, a tenth is left for the kernel.
 func (t *Topology) budget() time.Duration {
 	if t.Clock.Budget != 0 {
 		return t.Clock.Budget
 	}
-	return t.shortestDelay() / 2
+	return t.shortestDelay() * 2 / 5
 }
 
 func (l *Lab) makeClock() (err error) {
