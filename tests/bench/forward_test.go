@@ -15,7 +15,7 @@ func BenchmarkForward(b *testing.B) {
 	forwarders := []struct {
 		name  string
 		start func(*testing.B) func()
-	}{{"bare", r.bare}, {"bridge", r.bridge}}
+	}{{"bare", r.bare}, {"switchd", r.switchd}, {"bridge", r.bridge}}
 	const rounds = 5
 	times := make(map[string][]float64)
 	for b.Loop() {

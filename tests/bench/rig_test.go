@@ -44,8 +44,7 @@ func newRig(b *testing.B) *rig {
 			b.Error(err)
 		}
 	})
-	r.frame = make([]byte, frameSize)
-	copy(r.frame, []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5})
+	r.frame = bytesToPush()
 	r.do(b, func() error {
 		for i := range 2 {
 			attrs := netlink.NewLinkAttrs()
