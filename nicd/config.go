@@ -1,6 +1,8 @@
 package nicd
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"time"
@@ -35,7 +37,7 @@ type Config struct {
 	QP         QPConfig `yaml:"qp"`
 	MaxQPs     int      `yaml:"max_qps"`
 	MaxRegions int      `yaml:"max_regions"`
-	Seed       uint64   `yaml:"seed"`
+	Seed       uint64   `yaml:"seed"` // 0 draws one, so that memory keys cannot be guessed
 
 	// MetricsPerQP is how many QPs at most get metrics of their own.
 	MetricsPerQP int `yaml:"metrics_per_qp"`
@@ -94,7 +96,8 @@ func Load(path string) (*Config, error) {
 	return &c, nil
 }
 
-// Machine converts a valid configuration into the machine's.
+// Machine converts a valid configuration into the machine's. Without a seed in it, each call draws
+// another one.
 func (c *Config) Machine() (nic.Config, error) {
 	params, faults := c.CC.resolve()
 	if len(faults) != 0 {
@@ -102,7 +105,18 @@ func (c *Config) Machine() (nic.Config, error) {
 	}
 	n := c.machine()
 	n.CC = params
+	if n.Seed == 0 {
+		n.Seed = drawSeed()
+	}
 	return n, nil
+}
+
+// drawSeed takes a seed from the operating system. The machine draws no randomness of its own, so
+// this is where keys become unguessable; zero is left out because it means "draw one".
+func drawSeed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, it says
+	return max(binary.LittleEndian.Uint64(b[:]), 1)
 }
 
 // machine is everything but congestion control.

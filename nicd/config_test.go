@@ -28,6 +28,7 @@ func TestSampleIsTheDefaults(t *testing.T) {
 	}
 	want := nic.DefaultConfig()
 	want.MAC, want.IPv4, want.Rate = got.MAC, got.IPv4, 40*unit.GbPerSecond
+	want.Seed = got.Seed // drawn
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("sample %+v\ndefaults %+v", got, want)
 	}
@@ -38,6 +39,27 @@ func TestSampleIsTheDefaults(t *testing.T) {
 	d.Common, d.Port, d.MAC, d.IPv4, d.CC = c.Common, c.Port, c.MAC, c.IPv4, c.CC
 	if !reflect.DeepEqual(c, d) {
 		t.Errorf("sample %+v\ndefaults %+v", c, d)
+	}
+}
+
+// Without a seed two NICs have different keys; with one they are as configured.
+func TestSeed(t *testing.T) {
+	seed := func(text string) uint64 {
+		c, err := decode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := c.Machine()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Seed
+	}
+	if a, b := seed(""), seed("seed: 0\n"); a == b || a == 0 || b == 0 {
+		t.Errorf("drew %d, then %d", a, b)
+	}
+	if got := seed("seed: 7\n"); got != 7 {
+		t.Errorf("configured 7, have %d", got)
 	}
 }
 

@@ -32,7 +32,7 @@ type Config struct {
 	QP         qp.Config // what a QP has if its creator does not say otherwise
 	MaxQPs     int
 	MaxRegions int
-	Seed       uint64 // of memory keys and first PSNs
+	Seed       uint64 // of memory keys and first PSNs; who knows it knows the keys
 }
 
 // DSCP is the codepoint of each kind of packet.

@@ -91,9 +91,14 @@ func (n *NIC) Ready() *dataplane.PortSet { return &n.ready }
 // Ledger is the account of every frame. The NIC buffers none.
 func (n *NIC) Ledger() dataplane.Ledger { return n.ledger }
 
-// SetLink tells that the link went up or down.
+// SetLink tells that the link went up or down. What the other end had paused runs again: a link
+// that comes back starts with no pause, on both sides.
 func (n *NIC) SetLink(now unit.Time, _ dataplane.PortID, up bool) {
 	n.now, n.up = now, up
+	if !up {
+		n.pause.Reset(now)
+		n.wheel.Cancel(&n.pauseTimer)
+	}
 	n.kick()
 }
 

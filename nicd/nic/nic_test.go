@@ -271,6 +271,35 @@ func TestLinkDown(t *testing.T) {
 	}
 }
 
+// A pause does not outlive its link, and one that comes too late is not obeyed.
+func TestLinkDownEndsPauses(t *testing.T) {
+	a, b, pool := newPeers(t, nil)
+	a.write(t, 0, b, 10)
+	a.give(0, pfcFrame(pool, pfc.SetOf(3), 0xffff))
+	if a.send(0) != nil {
+		t.Fatal("sent on a paused priority")
+	}
+	a.SetLink(1000, Port, false)
+	if a.NextWake() < us {
+		t.Errorf("next wake %v, for a pause that is over", a.NextWake())
+	}
+	a.give(1000, pfcFrame(pool, pfc.SetOf(3), 0xffff))
+	a.SetLink(2000, Port, true)
+	f := a.send(2000)
+	if f == nil {
+		t.Fatal("still paused after the link came back")
+	}
+	f.Release()
+	s := a.snapshot(2000)
+	if p := s.Pause[3]; p.RxPause != 1 || p.RxPauseDuration != time.Microsecond {
+		t.Errorf("%d pauses, %v: want one of 1us", p.RxPause, p.RxPauseDuration)
+	}
+	if s.Ledger.Dropped[frame.DropLinkDown].Frames != 1 {
+		t.Error("the late frame is not counted")
+	}
+	a.balanced(t)
+}
+
 func TestVerbsRefuse(t *testing.T) {
 	a, b, pool := newPeers(t, nil)
 	for i := range 8 {

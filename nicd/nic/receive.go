@@ -21,6 +21,10 @@ func (n *NIC) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
 	}
 	class := &f.Meta.Class
 	n.traffic[class.TC&7].Received.Add(f.Len())
+	if !n.up { // it was on the wire when the link went down
+		n.ledger.Drop(f, frame.DropLinkDown)
+		return
+	}
 	why := frame.DropNotRoCE
 	switch class.Kind {
 	case frame.RoCE4, frame.RoCE6:

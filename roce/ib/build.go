@@ -1,5 +1,7 @@
 package ib
 
+import "github.com/rocelab/rocelab/dataplane/wire"
+
 // Outgoing is one packet to build. Fields that the opcode does not have are ignored.
 type Outgoing struct {
 	Opcode  Opcode
@@ -40,7 +42,7 @@ type Datagram struct {
 
 // Size is how many bytes Build will write for o.
 func (h *Headers) Size(o *Outgoing) int {
-	return h.l4 + udpLen + BTHLen + o.Opcode.Info().Extended +
+	return h.l4 + wire.UDPLen + BTHLen + o.Opcode.Info().Extended +
 		(len(o.Payload)+maxPad)&^maxPad + ICRCLen
 }
 
@@ -50,7 +52,7 @@ func (h *Headers) Build(dst []byte, o *Outgoing) int {
 	n := h.Size(o)
 	dst = dst[:n]
 	h.finish(dst, n-h.l3, o.TOS, o.ID)
-	b := dst[h.l4+udpLen:]
+	b := dst[h.l4+wire.UDPLen:]
 	bth := (*BTH)(b)
 	bth.SetOpcode(o.Opcode)
 	bth.SetPSN(o.PSN)

@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 func endpointsOf(b []byte, q QPN) Endpoints {
-	src, _ := netip.AddrFromSlice(b[ethLen+12 : ethLen+16])
-	dst, _ := netip.AddrFromSlice(b[ethLen+16 : ethLen+20])
+	src, _ := netip.AddrFromSlice(b[wire.EthernetLen+12 : wire.EthernetLen+16])
+	dst, _ := netip.AddrFromSlice(b[wire.EthernetLen+16 : wire.EthernetLen+20])
 	e := Endpoints{Source: src, Dest: dst, DestQP: q,
-		SourcePort: binary.BigEndian.Uint16(b[ethLen+ip4Len:])}
+		SourcePort: binary.BigEndian.Uint16(b[wire.EthernetLen+wire.IPv4Len:])}
 	copy(e.DestMAC[:], b)
 	copy(e.SourceMAC[:], b[6:])
 	return e
@@ -142,17 +144,17 @@ func checkIP(t *rapid.T, ip []byte, v6 bool, tos uint8) {
 		if got := ip[0]<<4 | ip[1]>>4; got != tos || ip[0]>>4 != 6 {
 			t.Fatalf("traffic class %x, want %x", got, tos)
 		}
-		if int(binary.BigEndian.Uint16(ip[4:])) != len(ip)-ip6Len {
+		if int(binary.BigEndian.Uint16(ip[4:])) != len(ip)-wire.IPv6Len {
 			t.Fatal("IPv6 payload length")
 		}
 		return
 	}
 	sum := uint32(0)
-	for i := 0; i < ip4Len; i += 2 {
+	for i := 0; i < wire.IPv4Len; i += 2 {
 		sum += uint32(binary.BigEndian.Uint16(ip[i:]))
 	}
 	if sum = sum>>16 + sum&0xffff; sum>>16+sum&0xffff != 0xffff {
-		t.Fatalf("IPv4 header checksum does not verify: %x", ip[:ip4Len])
+		t.Fatalf("IPv4 header checksum does not verify: %x", ip[:wire.IPv4Len])
 	}
 	if int(binary.BigEndian.Uint16(ip[2:])) != len(ip) || ip[1] != tos {
 		t.Fatal("IPv4 length or TOS")
@@ -167,7 +169,7 @@ func TestCNPBytes(t *testing.T) {
 	b := make([]byte, 128)
 	n := h.Build(b, &Outgoing{Opcode: CongestionNotify, TOS: 48 << 2})
 	want := "\x81\x00\xff\xff\x40\x00\x00\xd2\x00\x00\x00\x00" + string(make([]byte, 16))
-	if got := string(b[h.l4+udpLen : n-ICRCLen]); got != want {
+	if got := string(b[h.l4+wire.UDPLen : n-ICRCLen]); got != want {
 		t.Errorf("CNP %x, want %x", got, want)
 	}
 }
@@ -190,11 +192,11 @@ func TestOpenRefuses(t *testing.T) {
 		{"UDP longer than the frame", build(SendOnly, 8), func(b []byte) { b[39]++ }},
 		{"UDP shorter than a BTH", build(SendOnly, 8), func(b []byte) { b[39] = 23 }},
 	} {
-		if _, ok := Open(c.frame, ethLen, ethLen+ip4Len); !ok {
+		if _, ok := Open(c.frame, wire.EthernetLen, wire.EthernetLen+wire.IPv4Len); !ok {
 			t.Fatalf("%s: refused before the change", c.name)
 		}
 		c.change(c.frame)
-		if _, ok := Open(c.frame, ethLen, ethLen+ip4Len); ok {
+		if _, ok := Open(c.frame, wire.EthernetLen, wire.EthernetLen+wire.IPv4Len); ok {
 			t.Errorf("%s: accepted", c.name)
 		}
 	}

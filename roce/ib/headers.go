@@ -1,31 +1,22 @@
 package ib
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
+
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
-// UDPPort is the destination port of RoCEv2. A17.5.
-const UDPPort = 4791
-
 const (
-	ethLen, vlanTagLen = 14, 4
-	ip4Len, ip6Len     = 20, 40
-	typeIPv4           = 0x0800
-	typeIPv6           = 0x86dd
-	typeVLAN           = 0x8100
-	protoUDP           = 17
-	ip4DontFragment    = 0x4000
-	maxExtended        = AtomicETHLen
-	maxPad             = 3
+	maxExtended = AtomicETHLen
+	maxPad      = 3
 )
 
 // HopLimit is the time to live of all our packets, as rxe sends it.
 const HopLimit = 64
 
 // MaxOverhead is the most bytes a packet of ours has beside its payload, without the FCS.
-const MaxOverhead = ethLen + vlanTagLen + ip6Len + udpLen + BTHLen + maxExtended + maxPad + ICRCLen
+const MaxOverhead = wire.EthernetLen + wire.TagLen + wire.IPv6Len + wire.UDPLen + BTHLen + maxExtended + maxPad + ICRCLen
 
 // Endpoints say between whom the packets of one QP go.
 type Endpoints struct {
@@ -56,10 +47,10 @@ func SourcePort(a, b QPN) uint16 {
 // Headers is the template of the packets from one QP to its peer: Ethernet to BTH, all fields set
 // that do not change from packet to packet.
 type Headers struct {
-	bytes [ethLen + vlanTagLen + ip6Len + udpLen + BTHLen]byte
+	bytes [wire.EthernetLen + wire.TagLen + wire.IPv6Len + wire.UDPLen + BTHLen]byte
 	l3    int
 	l4    int
-	sum   uint32 // IPv4: sum of the constant header words, not folded
+	sum   uint32 // IPv4: one's complement sum of the constant header words
 }
 
 // NewHeaders computes the template. It panics if source and destination differ in IP version.
@@ -67,71 +58,78 @@ func NewHeaders(e Endpoints) (h Headers) {
 	if e.Source.Is4() != e.Dest.Is4() || !e.Source.IsValid() {
 		panic(fmt.Sprintf("ib: headers from %v to %v", e.Source, e.Dest))
 	}
-	b := h.bytes[:]
-	copy(b[0:], e.DestMAC[:])
-	copy(b[6:], e.SourceMAC[:])
-	h.l3 = ethLen
-	if e.VLAN.Tagged {
-		binary.BigEndian.PutUint16(b[12:], typeVLAN)
-		binary.BigEndian.PutUint16(b[14:], uint16(e.VLAN.Priority)<<13|e.VLAN.ID&0xfff)
-		h.l3 += vlanTagLen
+	eth := (*wire.Ethernet)(h.bytes[:])
+	eth.SetDst(e.DestMAC)
+	eth.SetSrc(e.SourceMAC)
+	h.l3 = wire.EthernetLen
+	network := wire.TypeIPv6
+	if e.Source.Is4() {
+		network = wire.TypeIPv4
 	}
+	if e.VLAN.Tagged {
+		tag := (*wire.Tag)(h.bytes[h.l3:])
+		tag.SetPCP(e.VLAN.Priority)
+		tag.SetVID(e.VLAN.ID)
+		tag.SetType(network)
+		network = wire.TypeVLAN
+		h.l3 += wire.TagLen
+	}
+	eth.SetType(network)
 	if e.Source.Is4() {
 		h.ipv4(e)
 	} else {
 		h.ipv6(e)
 	}
-	u := b[h.l4:]
-	binary.BigEndian.PutUint16(u[0:], e.SourcePort)
-	binary.BigEndian.PutUint16(u[2:], UDPPort)
-	bth := (*BTH)(u[udpLen:])
+	udp := (*wire.UDP)(h.bytes[h.l4:])
+	udp.SetSrcPort(e.SourcePort)
+	udp.SetDstPort(wire.PortRoCE)
+	bth := (*BTH)(h.bytes[h.l4+wire.UDPLen:])
 	bth.SetPKey(DefaultPKey)
 	bth.SetDestQP(e.DestQP)
 	return h
 }
 
 func (h *Headers) ipv4(e Endpoints) {
-	binary.BigEndian.PutUint16(h.bytes[h.l3-2:], typeIPv4)
-	h.l4 = h.l3 + ip4Len
-	ip := h.bytes[h.l3:h.l4]
-	ip[0] = 0x45
-	binary.BigEndian.PutUint16(ip[6:], ip4DontFragment)
-	ip[ip4TTL], ip[9] = HopLimit, protoUDP
-	src, dst := e.Source.As4(), e.Dest.As4()
-	copy(ip[12:], src[:])
-	copy(ip[16:], dst[:])
-	for i := 0; i < ip4Len; i += 2 {
-		h.sum += uint32(binary.BigEndian.Uint16(ip[i:]))
-	}
+	h.l4 = h.l3 + wire.IPv4Len
+	ip := (*wire.IPv4)(h.bytes[h.l3:])
+	ip.Init()
+	ip.SetDontFragment(true)
+	ip.SetTTL(HopLimit)
+	ip.SetProtocol(wire.ProtoUDP)
+	ip.SetSrc(e.Source.As4())
+	ip.SetDst(e.Dest.As4())
+	ip.SetChecksum(0)
+	h.sum = uint32(^wire.HeaderChecksum(ip[:]))
 }
 
 func (h *Headers) ipv6(e Endpoints) {
-	binary.BigEndian.PutUint16(h.bytes[h.l3-2:], typeIPv6)
-	h.l4 = h.l3 + ip6Len
-	ip := h.bytes[h.l3:h.l4]
-	ip[0] = 0x60
-	ip[6], ip[ip6HopLimit] = protoUDP, HopLimit
-	src, dst := e.Source.As16(), e.Dest.As16()
-	copy(ip[8:], src[:])
-	copy(ip[24:], dst[:])
+	h.l4 = h.l3 + wire.IPv6Len
+	ip := (*wire.IPv6)(h.bytes[h.l3:])
+	ip.Init()
+	ip.SetNextHeader(wire.ProtoUDP)
+	ip.SetHopLimit(HopLimit)
+	ip.SetSrc(e.Source.As16())
+	ip.SetDst(e.Dest.As16())
 }
 
-// finish writes the template into dst and the fields that depend on the packet's size: the part
-// from the IP header on is size bytes.
+// finish writes the template into dst and the fields that depend on the packet: the part from the
+// IP header on is size bytes. The IPv4 checksum is completed from the template's sum, so that its
+// cost does not depend on the header's length. RFC 1071 2 (associativity).
 func (h *Headers) finish(dst []byte, size int, tos uint8, id uint16) {
-	copy(dst, h.bytes[:h.l4+udpLen+BTHLen])
-	ip := dst[h.l3:]
-	if h.l4-h.l3 == ip4Len {
+	copy(dst, h.bytes[:h.l4+wire.UDPLen+BTHLen])
+	if h.l4-h.l3 == wire.IPv4Len {
+		ip := (*wire.IPv4)(dst[h.l3:])
 		ip[ip4TOS] = tos
-		binary.BigEndian.PutUint16(ip[2:], uint16(size))
-		binary.BigEndian.PutUint16(ip[4:], id)
+		ip.SetTotalLen(size)
+		ip.SetID(id)
 		sum := h.sum + uint32(tos) + uint32(size) + uint32(id)
 		sum = sum>>16 + sum&0xffff
 		sum = sum>>16 + sum&0xffff
-		binary.BigEndian.PutUint16(ip[ip4Checksum:], ^uint16(sum))
+		ip.SetChecksum(^uint16(sum))
 	} else {
+		ip := (*wire.IPv6)(dst[h.l3:])
 		ip[0], ip[1] = 0x60|tos>>4, tos<<4
-		binary.BigEndian.PutUint16(ip[4:], uint16(size-ip6Len))
+		ip.SetPayloadLen(size - wire.IPv6Len)
 	}
-	binary.BigEndian.PutUint16(dst[h.l4+4:], uint16(size-(h.l4-h.l3)))
+	(*wire.UDP)(dst[h.l4:]).SetLen(size - (h.l4 - h.l3))
 }

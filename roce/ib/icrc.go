@@ -3,6 +3,8 @@ package ib
 import (
 	"encoding/binary"
 	"hash/crc32"
+
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // ICRCLen is the size of the invariant CRC at the end of every RoCEv2 packet.
@@ -16,8 +18,7 @@ const (
 	ip4TOS, ip4TTL, ip4Checksum = 1, 8, 10
 	ip6HopLimit                 = 7
 	udpChecksum                 = 6
-	udpLen                      = 8
-	bthVariant                  = udpLen + 4 // FECN, BECN and reserved bits, from the UDP header
+	bthVariant                  = wire.UDPLen + 4 // FECN, BECN and reserved bits, from the UDP header
 )
 
 // variant keeps the masked fields while the CRC runs over the packet.
@@ -55,7 +56,7 @@ func (v *variant) mask(p []byte, udp int) {
 		v.hopIndex = ip6HopLimit
 	}
 	v.hop, p[v.hopIndex] = p[v.hopIndex], 0xff
-	u := p[udp : udp+udpLen+BTHLen]
+	u := p[udp : udp+wire.UDPLen+BTHLen]
 	copy(v.udp[:], u[udpChecksum:])
 	u[udpChecksum], u[udpChecksum+1] = 0xff, 0xff
 	v.bth, u[bthVariant] = u[bthVariant], 0xff

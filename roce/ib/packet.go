@@ -1,6 +1,6 @@
 package ib
 
-import "encoding/binary"
+import "github.com/rocelab/rocelab/dataplane/wire"
 
 // Packet is a received RoCEv2 packet taken apart. Views that the opcode does not have are nil.
 type Packet struct {
@@ -22,17 +22,17 @@ type Packet struct {
 // reports false if the lengths contradict each other or the opcode is not defined. The ICRC is
 // not judged here: see CheckICRC. Bytes behind the datagram (Ethernet padding) are left out.
 func Open(frame []byte, l3, l4 int) (p Packet, ok bool) {
-	if l3 < 0 || l4 <= l3 || l4+udpLen+BTHLen+ICRCLen > len(frame) {
+	if l3 < 0 || l4 <= l3 || l4+wire.UDPLen+BTHLen+ICRCLen > len(frame) {
 		return p, false
 	}
-	size := int(binary.BigEndian.Uint16(frame[l4+4:]))
-	if size < udpLen+BTHLen+ICRCLen || l4+size > len(frame) {
+	size := (*wire.UDP)(frame[l4:]).Len()
+	if size < wire.UDPLen+BTHLen+ICRCLen || l4+size > len(frame) {
 		return p, false
 	}
 	p.ip, p.udp = frame[l3:l4+size], l4-l3
-	p.BTH = (*BTH)(frame[l4+udpLen:])
+	p.BTH = (*BTH)(frame[l4+wire.UDPLen:])
 	p.Info = p.BTH.Opcode().Info()
-	body := frame[l4+udpLen+BTHLen : l4+size-ICRCLen]
+	body := frame[l4+wire.UDPLen+BTHLen : l4+size-ICRCLen]
 	if !p.Info.Known() || p.Info.Extended > len(body) {
 		return p, false
 	}

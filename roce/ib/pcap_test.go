@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/gopacket/gopacket/pcapgo"
+
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // captured returns every RoCEv2 frame of the captures, by file.
@@ -42,7 +44,7 @@ func captured(t testing.TB) map[string][][]byte {
 	return frames
 }
 
-func l4Of(b []byte) int { return ethLen + int(b[ethLen]&15)*4 }
+func l4Of(b []byte) int { return wire.EthernetLen + int(b[wire.EthernetLen]&15)*4 }
 
 // Every packet of the real peer parses, and its ICRC is what we compute.
 func TestCapturedPackets(t *testing.T) {
@@ -50,7 +52,7 @@ func TestCapturedPackets(t *testing.T) {
 	for name, frames := range captured(t) {
 		for i, b := range frames {
 			before := string(b)
-			p, ok := Open(b, ethLen, l4Of(b))
+			p, ok := Open(b, wire.EthernetLen, l4Of(b))
 			if !ok || !p.CheckICRC() {
 				t.Errorf("%s packet %d: parsed %v, ICRC wrong", name, i+1, ok)
 			}
@@ -73,22 +75,22 @@ func TestCapturedPackets(t *testing.T) {
 func TestBuildIsTheRealPeers(t *testing.T) {
 	for name, frames := range captured(t) {
 		for i, b := range frames {
-			p, _ := Open(b, ethLen, l4Of(b))
+			p, _ := Open(b, wire.EthernetLen, l4Of(b))
 			h := NewHeaders(endpointsOf(b, p.BTH.DestQP()))
 			got := make([]byte, 4096)
 			for j := range got {
 				got[j] = 0xa5
 			}
 			o := outgoingOf(&p)
-			o.TOS, o.ID = b[ethLen+1], binary.BigEndian.Uint16(b[ethLen+4:])
+			o.TOS, o.ID = b[wire.EthernetLen+1], binary.BigEndian.Uint16(b[wire.EthernetLen+4:])
 			n := h.Build(got, &o)
 			got = got[:n]
-			again, ok := Open(got, ethLen, ethLen+ip4Len)
+			again, ok := Open(got, wire.EthernetLen, wire.EthernetLen+wire.IPv4Len)
 			if !ok {
 				t.Fatalf("%s packet %d: own packet does not parse", name, i+1)
 			}
 			again.BTH.SetSolicited(p.BTH.Solicited()) // we never ask for an event
-			putICRC(got[n-ICRCLen:], ICRC(got[ethLen:n-ICRCLen], ip4Len))
+			putICRC(got[n-ICRCLen:], ICRC(got[wire.EthernetLen:n-ICRCLen], wire.IPv4Len))
 			if string(got) != string(b) {
 				t.Errorf("%s packet %d (%v):\n got %x\nwant %x", name, i+1, o.Opcode, got, b)
 			}
@@ -125,7 +127,7 @@ func outgoingOf(p *Packet) Outgoing {
 func FuzzOpen(f *testing.F) {
 	for _, frames := range captured(f) {
 		for _, b := range frames {
-			f.Add(b, ethLen, l4Of(b))
+			f.Add(b, wire.EthernetLen, l4Of(b))
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte, l3, l4 int) {
@@ -145,7 +147,7 @@ func FuzzOpen(f *testing.F) {
 			)
 		}
 		// The classifier only hands over IP headers of full length.
-		if l4-l3 >= ip4Len && (isIPv4(b[l3:]) || l4-l3 >= ip6Len) {
+		if l4-l3 >= wire.IPv4Len && (isIPv4(b[l3:]) || l4-l3 >= wire.IPv6Len) {
 			before := string(b)
 			p.CheckICRC()
 			if string(b) != before {
@@ -159,11 +161,11 @@ func FuzzOpen(f *testing.F) {
 func FuzzICRC(f *testing.F) {
 	for _, frames := range captured(f) {
 		for _, b := range frames {
-			f.Add(b[ethLen:len(b)-ICRCLen], l4Of(b)-ethLen)
+			f.Add(b[wire.EthernetLen:len(b)-ICRCLen], l4Of(b)-wire.EthernetLen)
 		}
 	}
 	f.Fuzz(func(t *testing.T, packet []byte, udp int) {
-		if udp < ip4Len || udp > 60 || len(packet) < udp+udpLen+BTHLen {
+		if udp < wire.IPv4Len || udp > 60 || len(packet) < udp+wire.UDPLen+BTHLen {
 			return
 		}
 		before := string(packet)
