@@ -52,18 +52,18 @@ func TestHoldWaitsForTheLateLoop(t *testing.T) {
 	late, c := newClock(t, p, 0, 2), newClock(t, p, 1, 2)
 	late.Publish(10_000)
 	c.Publish(unit.Never)
-	v, _ := c.now(-1) // real time is far past
+	v, _ := c.now(unit.Never) // real time is far past
 	if v != 10_500 {
 		t.Fatalf("the clock shows %v, want the late loop's deadline plus the budget", v)
 	}
-	if again, _ := c.now(-1); again != 10_500 {
+	if again, _ := c.now(unit.Never); again != 10_500 {
 		t.Errorf("held, then %v", again)
 	}
 	if p.Status().Held <= 0 {
 		t.Error("no held time was counted")
 	}
 	late.Publish(unit.Never)
-	if v, _ := late.now(-1); v < 10_500 {
+	if v, _ := late.now(unit.Never); v < 10_500 {
 		t.Errorf("after the hold the clock went back to %v", v)
 	}
 	stamp := Monotonic()
@@ -98,7 +98,7 @@ func TestFramesOnTheirWayCountAsDeadlines(t *testing.T) {
 	}
 	links.Handing(2, 3, 3000)
 	links.Handing(2, 1, 7000) // later ones do not move the time
-	if v, _ := c.now(-1); v != 3500 {
+	if v, _ := c.now(unit.Never); v != 3500 {
 		t.Errorf("with a frame on its way since 3000 the clock shows %d, want 3500", v)
 	}
 	links.Took(2, 3, 3400)
@@ -229,6 +229,6 @@ func BenchmarkBegin(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.now(-1)
+		c.now(unit.Never)
 	}
 }

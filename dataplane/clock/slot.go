@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -46,11 +48,13 @@ func (c *Clock) Page() *Page { return c.page }
 // monotonic time it was read at, and publishes that the loop is at work on everything up to then.
 // It holds the clock for loops and frames that are late, this loop included.
 func (c *Clock) Begin() (unit.Time, int64) {
-	now, mono := c.now(-1)
+	own := unit.Time(c.page.words.At(c.page.slotWord(c.slot, slotDeadline)).Load())
+	now, mono := c.now(own)
 	c.Publish(now)
-	// A thread that was suspended between reading and publishing has not been waited for; where
-	// the others have got to meanwhile is what counts. From here on they wait.
-	if v, m := c.now(c.slot); v > now {
+	// A thread that was suspended between reading and publishing has been waited for no longer
+	// than its old deadline said; where the others have got to meanwhile is what counts. From
+	// here on they wait.
+	if v, m := c.now(own); v > now {
 		now, mono = v, m
 		c.Publish(now)
 	}
@@ -58,16 +62,18 @@ func (c *Clock) Begin() (unit.Time, int64) {
 	return c.last, mono
 }
 
-// now reads the clock, with regard to all slots but one (-1 for all).
-func (c *Clock) now(except int) (unit.Time, int64) {
-	const attempts = 10
-	for range attempts {
-		mono := Monotonic()
+// now reads the clock with regard to all other loops, and to own, this one's deadline. While a
+// writer is suspended inside the page, nobody can read it and time stands still for all, so now
+// waits; after a while the writer must be dead, and the clock stays where it was.
+func (c *Clock) now(own unit.Time) (unit.Time, int64) {
+	mono := Monotonic()
+	for deadline := mono + dead.Nanoseconds(); mono < deadline; mono = Monotonic() {
 		s, ok := c.page.current()
 		if !ok {
+			nap(suspended)
 			continue
 		}
-		v, limit := s.at(mono), c.page.limit(except)
+		v, limit := s.at(mono), min(c.page.limit(c.slot), own.Add(time.Duration(c.page.Budget())))
 		if v <= limit || s.speed == 0 {
 			return v, mono
 		}
@@ -75,7 +81,20 @@ func (c *Clock) now(except int) (unit.Time, int64) {
 			return max(limit, s.v0), mono
 		}
 	}
-	return c.last, Monotonic() // a writer is suspended inside; time stands still until it is back
+	return c.last, mono
+}
+
+// suspended is when to look again at a page whose writer is suspended inside.
+const suspended = 20 * time.Microsecond
+
+// dead is after how long a writer inside is taken for killed: many times what a runnable thread is
+// kept from running on a machine that works.
+const dead = 300 * time.Millisecond
+
+// nap is a sleep that is exact to microseconds, which the runtime's is not.
+func nap(d time.Duration) {
+	ts := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.Nanosleep(&ts, nil) // ended early by a signal: the caller looks again anyway
 }
 
 // limit is the latest time the clock may show: the budget past the earliest moment for which a
@@ -137,9 +156,6 @@ func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	ahead := float64(v-s.at(Monotonic())) * speedOne / float64(s.speed)
 	return time.Duration(max(min(ahead+1, float64(limit)), 0))
 }
-
-// suspended is when to look again at a page whose writer is suspended inside.
-const suspended = 50 * time.Microsecond
 
 // ReportLate keeps the largest lateness of this loop for the governor and the certificate.
 func (c *Clock) ReportLate(late unit.Time) {

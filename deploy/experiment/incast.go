@@ -42,7 +42,7 @@ type RunConfig struct {
 // DefaultIncast is the scenario of `make demo`: [DCQCN] section 6.1's parameters on a small star.
 func DefaultIncast() Incast {
 	return Incast{Lab: "demo", Senders: 4, Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond,
-		MessageBytes: 1 << 20, Duration: 60 * time.Millisecond, Warmup: 20 * time.Millisecond,
+		MessageBytes: 1e6, Duration: 60 * time.Millisecond, Warmup: 20 * time.Millisecond,
 		Frames: 20_000,
 		Runs:   []RunConfig{{"PFC alone", "none"}, {"DCQCN", "dcqcn"}}}
 }
