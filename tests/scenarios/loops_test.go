@@ -1,0 +1,126 @@
+package scenarios
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/loop/looptest"
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// patience is how long a test waits for virtual time to get anywhere.
+const patience = 60 * time.Second
+
+// loops is the bed of real loops: a thread for each node, wires in memory, one clock page that
+// waits for every loop and for every frame on a wire, as in a lab of daemons.
+type loops struct {
+	t        testing.TB
+	page     *clock.Page
+	governor *clock.Governor
+	dilation float64
+	loops    []*loop.Loop
+	cancel   context.CancelFunc
+	ended    chan error
+}
+
+func newLoops(t testing.TB, s *star, dilation float64) *loops {
+	t.Helper()
+	// Of a link's delay half is what a loop may sleep past an inner deadline; the budget is less.
+	l := &loops{t: t, page: clock.Private(unit.Time(s.delay * 2 / 5)), dilation: dilation,
+		ended: make(chan error, len(s.hosts)+1)}
+	var err error
+	if l.governor, err = clock.NewGovernor(l.page, dilation, dilation); err != nil {
+		t.Fatal(err)
+	}
+	ends := make([][]loop.Port, len(s.hosts)+1)
+	for i := range s.hosts {
+		near, far, err := looptest.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := loop.Port{Name: "link", Link: link.Config{Rate: s.rate(i), Delay: s.delay}}
+		p.Wire, p.TxLink, p.RxLink = near, 2*i, 2*i+1
+		ends[i] = []loop.Port{p}
+		p.Wire, p.TxLink, p.RxLink = far, 2*i+1, 2*i
+		ends[s.switchNode()] = append(ends[s.switchNode()], p)
+	}
+	links, err := clock.NewLinks(l.page, 2*len(s.hosts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, dev := range s.nodes() {
+		c, err := clock.NewClock(l.page, i, len(ends))
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := loop.New(loop.Config{Device: dev, Pool: s.pools[i], Clock: c, Links: links,
+			Ports: ends[i], Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.loops = append(l.loops, one)
+	}
+	var ctx context.Context
+	ctx, l.cancel = context.WithCancel(t.Context())
+	for _, one := range l.loops {
+		go func() { l.ended <- one.Run(ctx) }()
+	}
+	return l
+}
+
+func (l *loops) do(node int, fn func(unit.Time)) {
+	if err := l.loops[node].Do(fn); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *loops) run(until unit.Time) {
+	l.t.Helper()
+	there := make(chan struct{}, len(l.loops))
+	for _, one := range l.loops {
+		// The first multiple of until that is to come is until itself.
+		if err := one.Every(time.Duration(until), func(unit.Time) bool {
+			there <- struct{}{}
+			return false
+		}); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	l.governor.Start(l.dilation)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for range l.loops {
+		select {
+		case <-there:
+		case <-late.C:
+			l.t.Fatalf("virtual time stands at %v, on the way to %v", l.page.Status().Virtual, until)
+		}
+	}
+	l.governor.Stop()
+}
+
+func (l *loops) tap(host int, see func(loop.Direction, *frame.Frame)) {
+	err := l.loops[host].SetTap(func(_ unit.Time, _ dataplane.PortID, dir loop.Direction,
+		f *frame.Frame) {
+		see(dir, f)
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *loops) stop() {
+	l.cancel()
+	for range l.loops {
+		if err := <-l.ended; err != nil {
+			l.t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package scenarios
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/nicd"
+	"github.com/rocelab/rocelab/nicd/app"
+	"github.com/rocelab/rocelab/nicd/nic"
+	"github.com/rocelab/rocelab/roce/qp"
+	"github.com/rocelab/rocelab/switchd"
+	"github.com/rocelab/rocelab/switchd/pipeline"
+)
+
+// setup is what a star is built from. The last host receives from all others.
+type setup struct {
+	senders   int
+	rates     []unit.Rate // of the links by host; 40 Gb/s for those not listed
+	delay     time.Duration
+	algorithm string
+	message   int    // bytes
+	seed      uint64 // of the marking decisions
+}
+
+// star is hosts around one switch. Host i is on the switch's port i.
+type star struct {
+	setup
+	hosts []*app.Host
+	sw    *pipeline.Switch
+	pools []*frame.Pool // by node
+	flows []app.Flow    // by sender, ready to be started
+}
+
+// receiver is the number of the receiving host, and of its port.
+func (s *star) receiver() int { return s.senders }
+
+// switchNode is the number of the switch among the nodes, behind the hosts.
+func (s *star) switchNode() int { return len(s.hosts) }
+
+func (s *setup) rate(host int) unit.Rate {
+	if host < len(s.rates) {
+		return s.rates[host]
+	}
+	return 40 * unit.GbPerSecond
+}
+
+// The pools. On loops all frames that the switch stores are its own, and its buffer is full with
+// fewer than it has; in virtual time they are the senders'.
+const (
+	hostFrames   = 4096
+	switchFrames = 16384
+	frameSize    = 1792
+)
+
+func hostMAC(i int) wire.MAC { return wire.MAC{2, 0, 0, 0, 0, byte(i + 1)} }
+
+func newStar(t testing.TB, s setup) *star {
+	t.Helper()
+	st := &star{setup: s}
+	for i := range s.senders + 1 {
+		st.pools = append(st.pools, frame.NewPool(hostFrames, frameSize))
+		st.hosts = append(st.hosts, newHost(t, &s, i, st.pools[i]))
+	}
+	st.pools = append(st.pools, frame.NewPool(switchFrames, frameSize))
+	st.sw = newSwitch(t, &s, st.pools[s.senders+1])
+	for i := range s.senders {
+		st.flows = append(st.flows, st.connect(t, i))
+	}
+	return st
+}
+
+func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
+	t.Helper()
+	c := nicd.Default()
+	c.MAC, c.IPv4 = hostMAC(i), netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
+	c.Port = daemon.PortConfig{Name: "eth0", Rate: s.rate(i), Delay: s.delay}
+	c.CC.Algorithm, c.Seed = s.algorithm, uint64(i)+1
+	machine, err := c.Machine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := nic.New(machine, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app.NewHost(n)
+}
+
+func newSwitch(t testing.TB, s *setup, pool *frame.Pool) *pipeline.Switch {
+	t.Helper()
+	c := switchd.Default()
+	c.Seed = s.seed
+	if s.algorithm == "none" {
+		c.WRED.ECN = "ecn_none" // nobody would listen
+	}
+	for i := range s.senders + 1 {
+		c.Ports = append(c.Ports, daemon.PortConfig{Name: fmt.Sprintf("swp%d", i+1),
+			Rate: s.rate(i), Delay: s.delay})
+	}
+	machine, err := c.Machine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sw, err := pipeline.New(machine, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.senders + 1 {
+		if err := sw.MACs().AddStatic(hostMAC(i), dataplane.PortID(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sw
+}
+
+// connect makes a queue pair from sender i to the receiver, and the flow that uses it.
+func (s *star) connect(t testing.TB, i int) app.Flow {
+	t.Helper()
+	ends := [2]*nic.NIC{s.hosts[i].NIC(), s.hosts[s.receiver()].NIC()}
+	var locals [2]nic.Local
+	var regions [2]*qp.Region
+	for e, n := range ends {
+		var err error
+		access := qp.Access{LocalWrite: true, RemoteWrite: true}
+		if regions[e], err = n.RegisterMR(s.message, access); err != nil {
+			t.Fatal(err)
+		}
+		if locals[e], err = n.CreateQP(n.QPConfig()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for e, n := range ends {
+		peer, cfg := locals[1-e], ends[1-e].Config()
+		if err := n.Connect(locals[e].QPN, nic.Remote{QPN: peer.QPN, PSN: peer.PSN,
+			IP: cfg.IPv4, MAC: cfg.MAC}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return app.Flow{Name: fmt.Sprintf("h%d > h%d", i+1, s.receiver()+1), QPN: locals[0].QPN,
+		Op: qp.Write, Depth: 4,
+		Local:  qp.Local{Key: regions[0].Key, VA: regions[0].VA, Length: s.message},
+		Remote: qp.Remote{VA: regions[1].VA, RKey: regions[1].Key}}
+}
+
+// nodes are the devices by their numbers.
+func (s *star) nodes() (list []dataplane.Device) {
+	for _, h := range s.hosts {
+		list = append(list, h)
+	}
+	return append(list, s.sw)
+}
+
+// start gives every sender its flow, changed by the caller.
+func (s *star) start(t testing.TB, b bed, change func(i int, f *app.Flow)) {
+	t.Helper()
+	for i, f := range s.flows {
+		change(i, &f)
+		var err error
+		b.do(i, func(now unit.Time) { _, err = s.hosts[i].Start(now, f) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// check looks at every ledger and for frames that are left anywhere. Call it when the bed stands
+// still and all is over.
+func (s *star) check(t testing.TB) {
+	t.Helper()
+	for i, n := range s.nodes() {
+		l := n.Ledger()
+		if err := l.Check(); err != nil {
+			t.Errorf("node %d: %v", i, err)
+		}
+		if d := l.DroppedTotal().Frames; d != 0 {
+			t.Errorf("node %d dropped %d frames: %v", i, d, l.Dropped)
+		}
+		if n := s.pools[i].InUse(); n != 0 {
+			t.Errorf("node %d: %d of its frames are still in use", i, n)
+		}
+	}
+}
