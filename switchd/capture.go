@@ -33,8 +33,9 @@ func (s *server) startCapture(r CaptureRequest) (struct{}, error) {
 	ifaces := make([]capture.Interface, len(directions)*len(s.names))
 	for name, port := range s.names {
 		for dir, text := range directions {
-			at := interfaceOf(port, loop.Direction(dir))
-			ifaces[at] = capture.Interface{Name: name + ":" + text}
+			ifaces[interfaceOf(port, loop.Direction(dir))] = capture.Interface{
+				Name: name + ":" + text,
+			}
 		}
 	}
 	var busy bool
@@ -44,11 +45,14 @@ func (s *server) startCapture(r CaptureRequest) (struct{}, error) {
 	if busy {
 		return struct{}{}, errors.New("a capture is at work already")
 	}
-	written, err := capture.Start(r.Path, ifaces, capture.Options{Frames: r.Frames})
-	if err != nil {
+	var err error
+	if c.Capture, err = capture.Start(
+		r.Path,
+		ifaces,
+		capture.Options{Frames: r.Frames},
+	); err != nil {
 		return struct{}{}, err
 	}
-	c.Capture = written
 	if err := s.Loop.Do(func(unit.Time) { s.capture = c }); err != nil {
 		return struct{}{}, errors.Join(err, c.Close())
 	}

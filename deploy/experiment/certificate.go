@@ -29,10 +29,10 @@ func (s *session) certify(run *result.Run, g *gathered) {
 		w.add(d.Loop.Arrived.P99Ns, &w.handled99)
 		w.add(d.Loop.Slips.P99Ns, &w.slip99)
 	}
-	late("frames leave late, 99th percentile", w.left99, s.Delay/2)
+	late("frames leave late, p99", w.left99, s.Delay/2)
 	late("frames leave late, worst", w.left, s.Delay)
-	late("PAUSE and data handled late, 99th percentile", w.handled99, s.Delay)
-	late("arrivals behind a decision, 99th percentile", w.slip99, s.Delay)
+	late("PAUSE, data handled late, p99", w.handled99, s.Delay)
+	late("arrivals behind a decision, p99", w.slip99, s.Delay)
 
 	lost, unexplained := s.losses(g)
 	check("frames lost in sockets and rings", fmt.Sprint(lost), "0", lost == 0)

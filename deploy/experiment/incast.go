@@ -30,6 +30,7 @@ type Incast struct {
 	Dilation     float64       // fixed k; 0 lets the machine choose
 	Dir          string        // where captures go
 	Frames       uint64        // captured at most in each run; 0 for no capture
+	MetricsPort  int           // of the first daemon, the others follow; 0 for none
 	Runs         []RunConfig
 }
 
@@ -42,7 +43,7 @@ type RunConfig struct {
 // DefaultIncast is the scenario of `make demo`: [DCQCN] section 6.1's parameters on a small star.
 func DefaultIncast() Incast {
 	return Incast{Lab: "demo", Senders: 4, Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond,
-		MessageBytes: 1 << 20, Duration: 60 * time.Millisecond, Warmup: 20 * time.Millisecond,
+		MessageBytes: 1e6, Duration: 60 * time.Millisecond, Warmup: 20 * time.Millisecond,
 		Frames: 20_000,
 		Runs:   []RunConfig{{"PFC alone", "none"}, {"DCQCN", "dcqcn"}}}
 }
@@ -107,7 +108,7 @@ func machine() result.Machine {
 func (in *Incast) once(ctx context.Context, cfg RunConfig, out io.Writer, log *slog.Logger,
 ) (run *result.Run, err error) {
 	t := lab.Star(in.Lab, in.Senders+1, in.Rate, in.Delay)
-	t.NIC.CC.Algorithm = cfg.Algorithm
+	t.NIC.CC.Algorithm, t.MetricsPort = cfg.Algorithm, in.MetricsPort
 	if cfg.Algorithm == "none" {
 		t.Switch.WRED.ECN = "ecn_none" // nobody would listen
 	}

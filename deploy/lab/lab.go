@@ -40,25 +40,35 @@ type Lab struct {
 
 // Up builds the lab and starts its daemons; its clock stands at zero until Start. If anything
 // fails, or ctx ends, what was made is removed again.
-func Up(ctx context.Context, t Topology, log *slog.Logger) (l *Lab, err error) {
+func Up(ctx context.Context, t Topology, log *slog.Logger) (*Lab, error) {
 	if err := Preflight(); err != nil {
 		return nil, err
 	}
-	l = &Lab{Topology: t, Dir: filepath.Join(RunDir, t.Name), log: log, failed: make(chan error, 1),
-		clients: make(map[string]*daemon.Client), slots: make(map[string]int)}
+	l := &Lab{
+		Topology: t,
+		Dir:      filepath.Join(RunDir, t.Name),
+		log:      log,
+		failed:   make(chan error, 1),
+		clients:  make(map[string]*daemon.Client),
+		slots:    make(map[string]int),
+	}
 	if err := l.claim(); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, l.Close())
-		}
-	}()
-	if err := l.net.build(&t); err != nil {
-		return nil, err
+	if err := l.build(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// build makes everything; what it made is left for Close if it fails.
+func (l *Lab) build(ctx context.Context) error {
+	t := &l.Topology
+	if err := l.net.build(t); err != nil {
+		return err
 	}
 	if err := l.makeClock(); err != nil {
-		return nil, err
+		return err
 	}
 	l.launcher = newLauncher()
 	for i, n := range t.Nodes {
@@ -66,18 +76,15 @@ func Up(ctx context.Context, t Topology, log *slog.Logger) (l *Lab, err error) {
 	}
 	for _, n := range t.Nodes {
 		if err := l.startNode(n); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, n := range t.Nodes {
 		if err := l.waitReady(ctx, n.Name); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := l.announce(); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return l.announce()
 }
 
 // claim takes the lab's folder, clearing what a killed owner left in it.

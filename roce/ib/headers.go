@@ -16,7 +16,8 @@ const (
 const HopLimit = 64
 
 // MaxOverhead is the most bytes a packet of ours has beside its payload, without the FCS.
-const MaxOverhead = wire.EthernetLen + wire.TagLen + wire.IPv6Len + wire.UDPLen + BTHLen + maxExtended + maxPad + ICRCLen
+const MaxOverhead = wire.EthernetLen + wire.TagLen + wire.IPv6Len + wire.UDPLen + BTHLen +
+	maxExtended + maxPad + ICRCLen
 
 // Endpoints say between whom the packets of one QP go.
 type Endpoints struct {

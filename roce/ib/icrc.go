@@ -18,7 +18,7 @@ const (
 	ip4TOS, ip4TTL, ip4Checksum = 1, 8, 10
 	ip6HopLimit                 = 7
 	udpChecksum                 = 6
-	bthVariant                  = wire.UDPLen + 4 // FECN, BECN and reserved bits, from the UDP header
+	bthVariant                  = wire.UDPLen + 4 // FECN, BECN, reserved; from the UDP header on
 )
 
 // variant keeps the masked fields while the CRC runs over the packet.

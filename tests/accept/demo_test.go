@@ -21,7 +21,8 @@ func short(lab, out string, more ...string) []string {
 
 func TestDemo(t *testing.T) {
 	lab, out := labName(t), t.TempDir()
-	code, screen, errs := run(t, "rocelab", short(lab, out)...)
+	code, screen, errs := run(t, "rocelab", short(lab, out, "--duration", "40ms",
+		"--warmup", "25ms")...)
 	nothingLeft(t, lab)
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, screen, errs)
@@ -59,8 +60,10 @@ func TestDemo(t *testing.T) {
 		if !r.Certificate.Valid || len(r.Drops) != 0 {
 			t.Errorf("%s: certificate %+v, drops %+v", r.Name, r.Certificate, r.Drops)
 		}
-		// 40 Gb/s less the overhead of 84 bytes a packet of 1024.
-		if r.TotalGoodputBps < 30e9 || r.TotalGoodputBps > 37e9 {
+		// 40 Gb/s less 82 bytes of overhead for each packet of 1024: 37.0 Gb/s. ACKs come in
+		// steps of 64 packets, which moves up to 1 % across the edge of the window. DCQCN is
+		// still recovering from its start in the first third of the time.
+		if r.TotalGoodputBps < 30e9 || r.TotalGoodputBps > 37.4e9 {
 			t.Errorf("%s: total goodput %.2f Gb/s", r.Name, r.TotalGoodputBps/1e9)
 		}
 	}
