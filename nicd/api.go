@@ -70,11 +70,11 @@ type FlowStatus struct {
 	State         map[string]float64 `json:"state"`    // of the algorithm
 }
 
-// Columns of the samples: these, and for each flow ColumnAcked+NAME (bytes, cumulative) and
-// ColumnRate+NAME (bits per second).
+// Columns of the samples: these; for each flow ColumnRate+NAME, what congestion control allows in
+// bits per second; and for each QP ColumnPlaced+QPN, the payload that was placed into its region.
 const (
 	ColumnPausedNs = "paused_ns" // cumulative
 	ColumnCNPsSent = "cnps_sent" // cumulative
-	ColumnAcked    = "acked:"
 	ColumnRate     = "rate:"
+	ColumnPlaced   = "placed:" // bytes, cumulative
 )

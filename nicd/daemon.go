@@ -58,7 +58,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	s.sampler = daemon.NewSampler(s.Loop)
-	metrics := NewCollector(c.Common.Name, s.snapshot)
+	metrics := NewCollector(c.Name, s.snapshot)
 	metrics.PerQP = c.MetricsPerQP
 	metrics.Completions = func(dst *app.Histogram) error {
 		return s.Loop.Do(func(unit.Time) { s.host.MCT(dst) })
@@ -161,7 +161,7 @@ func (s *server) flow(r FlowRequest) (struct{}, error) {
 }
 
 func (s *server) status(struct{}) (st Status, err error) {
-	if st.Status, err = s.Daemon.Status(); err != nil {
+	if st.Status, err = s.Status(); err != nil {
 		return st, err
 	}
 	st.Parameters = s.params
@@ -183,7 +183,7 @@ func (s *server) flowStatus(i int) FlowStatus {
 	f, stats := s.host.Flow(i)
 	out := FlowStatus{Name: f.Name, QPN: f.QPN, Messages: stats.Completed, Failed: stats.Failed,
 		State: map[string]float64{}}
-	if v := s.view(f); v != nil {
+	if v := s.view(f.QPN); v != nil {
 		out.AckedBytes, out.Retransmitted = v.Stats.BytesAcked, v.Stats.PacketsRetransmitted
 		out.RateBps = int64(v.Rate)
 		for _, value := range v.CC[:v.CCValues] {
@@ -193,25 +193,30 @@ func (s *server) flowStatus(i int) FlowStatus {
 	return out
 }
 
-// view finds the flow's QP in the latest snapshot.
-func (s *server) view(f app.Flow) *nic.QPView {
+// view finds a QP in the latest snapshot.
+func (s *server) view(qpn ib.QPN) *nic.QPView {
 	for i := range s.snap.QPs {
-		if s.snap.QPs[i].QPN == f.QPN {
+		if s.snap.QPs[i].QPN == qpn {
 			return &s.snap.QPs[i]
 		}
 	}
 	return nil
 }
 
-// sample records every flow that exists now.
+// sample records every flow and every QP that exists now.
 func (s *server) sample(r daemon.SampleRequest) (struct{}, error) {
 	columns := []string{ColumnPausedNs, ColumnCNPsSent}
-	var flows []app.Flow
-	err := s.do(func(unit.Time) error {
+	var flows, qps []ib.QPN
+	err := s.do(func(now unit.Time) error {
 		for i := range s.host.Flows() {
 			f, _ := s.host.Flow(i)
-			flows = append(flows, f)
-			columns = append(columns, ColumnAcked+f.Name, ColumnRate+f.Name)
+			flows = append(flows, f.QPN)
+			columns = append(columns, ColumnRate+f.Name)
+		}
+		s.host.NIC().Snapshot(now, &s.snap)
+		for i := range s.snap.QPs {
+			qps = append(qps, s.snap.QPs[i].QPN)
+			columns = append(columns, fmt.Sprint(ColumnPlaced, uint32(s.snap.QPs[i].QPN)))
 		}
 		return nil
 	})
@@ -219,19 +224,25 @@ func (s *server) sample(r daemon.SampleRequest) (struct{}, error) {
 		return struct{}{}, err
 	}
 	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
-		func(now unit.Time, row []float64) { s.row(now, flows, row) })
+		func(now unit.Time, row []float64) { s.row(now, flows, qps, row) })
 }
 
-func (s *server) row(now unit.Time, flows []app.Flow, row []float64) {
+func (s *server) row(now unit.Time, flows, qps []ib.QPN, row []float64) {
 	s.host.NIC().Snapshot(now, &s.snap)
-	row[0] = 0
+	row[0], row[1] = 0, float64(s.snap.Counters.NPCNPSent)
 	for _, p := range s.snap.Pause {
 		row[0] += float64(p.RxPauseDuration.Nanoseconds())
 	}
-	row[1] = float64(s.snap.Counters.NPCNPSent)
-	for i, f := range flows {
-		if v := s.view(f); v != nil {
-			row[2+2*i], row[3+2*i] = float64(v.Stats.BytesAcked), float64(v.Rate)
+	row = row[2:]
+	for i, qpn := range flows {
+		if v := s.view(qpn); v != nil {
+			row[i] = float64(v.Rate)
+		}
+	}
+	row = row[len(flows):]
+	for i, qpn := range qps {
+		if v := s.view(qpn); v != nil {
+			row[i] = float64(v.Stats.BytesReceived)
 		}
 	}
 }

@@ -33,7 +33,9 @@ func (s *server) startCapture(r CaptureRequest) (struct{}, error) {
 	ifaces := make([]capture.Interface, len(directions)*len(s.names))
 	for name, port := range s.names {
 		for dir, text := range directions {
-			ifaces[interfaceOf(port, loop.Direction(dir))] = capture.Interface{Name: name + ":" + text}
+			ifaces[interfaceOf(port, loop.Direction(dir))] = capture.Interface{
+				Name: name + ":" + text,
+			}
 		}
 	}
 	var busy bool
@@ -44,7 +46,11 @@ func (s *server) startCapture(r CaptureRequest) (struct{}, error) {
 		return struct{}{}, errors.New("a capture is at work already")
 	}
 	var err error
-	if c.Capture, err = capture.Start(r.Path, ifaces, capture.Options{Frames: r.Frames}); err != nil {
+	if c.Capture, err = capture.Start(
+		r.Path,
+		ifaces,
+		capture.Options{Frames: r.Frames},
+	); err != nil {
 		return struct{}{}, err
 	}
 	if err := s.Loop.Do(func(unit.Time) { s.capture = c }); err != nil {

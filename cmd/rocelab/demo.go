@@ -27,9 +27,10 @@ func demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "run an incast on real frames, with PFC alone and with DCQCN, and report",
-		Long: `demo builds a lab of one switch and N+1 hosts, lets N of them write to the last one by RDMA WRITE
-on real RoCEv2 frames over AF_XDP, first with PFC alone, then with DCQCN, and prints both side by
-side. result.json, report.html and a pcapng of the bottleneck port stay in the output folder.`,
+		Long: `demo builds a lab of one switch and N+1 hosts and lets N of them write to the last
+one by RDMA WRITE on real RoCEv2 frames over AF_XDP, first with PFC alone, then with DCQCN, and
+prints both side by side. result.json, report.html and a pcapng of the bottleneck port stay in
+the output folder.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if in.Senders < 1 || in.Senders > 32 {
@@ -59,6 +60,8 @@ side. result.json, report.html and a pcapng of the bottleneck port stay in the o
 		"fixed dilation factor `k`; 0: as fast as the machine keeps up",
 	)
 	f.Uint64Var(&in.Frames, "capture", in.Frames, "frames to capture at most in each run; 0: none")
+	f.IntVar(&in.MetricsPort, "metrics-port", in.MetricsPort,
+		"loopback `port` of the switch's metrics, the hosts' follow; 0: none")
 	f.StringVar(&in.Lab, "name", in.Lab, "name of the lab, and prefix of its namespaces")
 	return c
 }

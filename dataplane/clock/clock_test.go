@@ -143,14 +143,14 @@ func TestGovernorFollowsTheHeldShare(t *testing.T) {
 	g.Start(100)
 	p.words.At(wordHeldNs).Add(uint64(time.Hour)) // everything is held
 	g.Adjust()
-	if k := g.Dilation(); k < 109 || k > 111 {
+	if k := p.Status().Dilation; k < 109 || k > 111 {
 		t.Errorf("after a held period k is %.1f, want 110", k)
 	}
 	for range 100 {
 		g.lastMono -= int64(time.Millisecond) // a period without holding
 		g.Adjust()
 	}
-	if k := g.Dilation(); k < 9.99 || k > 10.01 {
+	if k := p.Status().Dilation; k < 9.99 || k > 10.01 {
 		t.Errorf("an idle machine ends at k %.2f, want the lower bound", k)
 	}
 	due, _ := p.Virtual(Monotonic())

@@ -16,6 +16,7 @@ type Governor struct {
 	page     *Page
 	min, max float64 // bounds of the dilation factor k
 
+	k        float64 // 0 while the clock stands still
 	lastMono int64
 	lastHeld uint64
 }
@@ -45,9 +46,15 @@ func (g *Governor) Start(k float64) {
 }
 
 // Stop makes the clock stand still.
-func (g *Governor) Stop() { g.setSpeed(0) }
+func (g *Governor) Stop() {
+	g.k = 0
+	g.setSpeed(0)
+}
 
-func (g *Governor) set(k float64) { g.setSpeed(uint64(speedOne / min(max(k, g.min), g.max))) }
+func (g *Governor) set(k float64) {
+	g.k = min(max(k, g.min), g.max)
+	g.setSpeed(uint64(speedOne / g.k))
+}
 
 func (g *Governor) setSpeed(speed uint64) {
 	deadline := Monotonic() + int64(time.Second)
@@ -67,7 +74,7 @@ func (g *Governor) Adjust() {
 	mono, held := Monotonic(), g.page.words.At(wordHeldNs).Load()
 	share := float64(held-g.lastHeld) / float64(max(mono-g.lastMono, 1))
 	g.lastMono, g.lastHeld = mono, held
-	k := g.Dilation()
+	k := g.k
 	switch {
 	case k == 0:
 		return
@@ -81,18 +88,11 @@ func (g *Governor) Adjust() {
 	g.set(k)
 }
 
-// Dilation is the factor k the clock runs at now, holds left aside; 0 if it stands still.
-func (g *Governor) Dilation() float64 {
-	s, ok := g.page.current()
-	if !ok || s.speed == 0 {
-		return 0
-	}
-	return speedOne / float64(s.speed)
-}
-
 // Status is what the clock did so far.
 type Status struct {
 	Virtual  unit.Time     // virtual time now
+	Dilation float64       // the factor k it runs at now; 0 if it stands still
+	Readable bool          // false if a daemon was killed in the middle of setting the clock
 	Real     time.Duration // real time since the first start
 	Held     time.Duration // real time during which it was held for a late loop
 	WorstLag time.Duration // largest lateness of any loop, virtual
@@ -102,7 +102,10 @@ type Status struct {
 func (p *Page) Status() Status {
 	mono := Monotonic()
 	st := Status{Held: time.Duration(p.words.At(wordHeldNs).Load())}
-	st.Virtual, _ = p.Virtual(mono)
+	st.Virtual, st.Readable = p.Settled(mono)
+	if s, ok := p.current(); ok && s.speed != 0 {
+		st.Dilation = speedOne / float64(s.speed)
+	}
 	if start := p.words.At(wordStarted).Load(); start != 0 {
 		st.Real = time.Duration(mono - int64(start))
 	}

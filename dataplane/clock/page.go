@@ -169,6 +169,17 @@ func (p *Page) Virtual(mono int64) (unit.Time, bool) {
 	return 0, false
 }
 
+// Settled is Virtual for callers who may wait while a writer is suspended inside; false means that
+// the writer must be dead.
+func (p *Page) Settled(mono int64) (unit.Time, bool) {
+	for deadline := Monotonic() + dead.Nanoseconds(); Monotonic() < deadline; nap(suspended) {
+		if v, ok := p.Virtual(mono); ok {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
 func (p *Page) lookup(mono int64) unit.Time {
 	n := p.words.At(wordIndex).Load()
 	s := p.segment(n)

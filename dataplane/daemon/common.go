@@ -68,7 +68,10 @@ func (c *ClockConfig) validate() (faults []Fault) {
 		faults = append(faults, Fault{"clock.slot", "must be below clock.slots"})
 	}
 	if c.Links < 0 || c.Links > clock.MaxLinks {
-		faults = append(faults, Fault{"clock.links", fmt.Sprintf("must be 0 to %d", clock.MaxLinks)})
+		faults = append(
+			faults,
+			Fault{"clock.links", fmt.Sprintf("must be 0 to %d", clock.MaxLinks)},
+		)
 	}
 	if c.Dilation != 0 {
 		faults = append(faults, Fault{"clock.dilation", "is set by the owner of clock.page"})

@@ -26,19 +26,22 @@ func (c *loopCollector) Collect(out chan<- prometheus.Metric) {
 	if err != nil {
 		return // the loop has ended, and the endpoint is about to
 	}
-	counter := func(name, help string, v uint64, labels, values []string) {
+	counter := func(name, help string, v float64, labels, values []string) {
 		desc := prometheus.NewDesc(c.kind+"_"+name, help, labels, nil)
-		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), values...)
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, v, values...)
 	}
+	counter("virtual_seconds_total", "Time on the lab's clock, in which all other seconds count.",
+		time.Duration(st.Now).Seconds(), nil, nil)
 	for i := range st.Ports {
 		for _, m := range wireMetrics {
-			v := m.value(&st.Ports[i])
+			v := float64(m.value(&st.Ports[i]))
 			counter(m.name, m.help, v, []string{"port"}, []string{c.ports[i].Name})
 		}
 	}
-	counter("loop_turns_total", "Turns of the loop.", st.Turns, nil, nil)
-	counter("loop_events_total", "Events handled by the loop.", st.Events, nil, nil)
-	counter("port_down_events_total", "Times a port lost its device.", st.PortsDown, nil, nil)
+	counter("loop_turns_total", "Turns of the loop.", float64(st.Turns), nil, nil)
+	counter("loop_events_total", "Events handled by the loop.", float64(st.Events), nil, nil)
+	counter("port_down_events_total", "Times a port lost its device.", float64(st.PortsDown), nil,
+		nil)
 	c.lateness(out, st.Delivered)
 	info := prometheus.NewDesc(c.kind+"_build_info", "Version of the daemon; always 1.",
 		[]string{"version", "goversion"}, nil)

@@ -82,6 +82,7 @@ type Loop struct {
 
 // Stats are the loop's own measurements, in virtual time.
 type Stats struct {
+	Now       unit.Time // when they were read
 	Turns     uint64
 	Events    uint64
 	Delivered Hist // how late frames were handed to the kernel
@@ -213,8 +214,9 @@ func (l *Loop) SetTap(t Tap) error { return l.Do(func(unit.Time) { l.tap = t }) 
 
 // Stats returns a copy of the measurements.
 func (l *Loop) Stats() (st Stats, err error) {
-	err = l.Do(func(unit.Time) {
+	err = l.Do(func(now unit.Time) {
 		st = l.stats
+		st.Now = now
 		st.Events = l.engine.Events()
 		st.Ports = make([]WireStats, len(l.ports))
 		for i, p := range l.ports {

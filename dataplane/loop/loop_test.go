@@ -48,8 +48,11 @@ func start(t *testing.T, open func() (loop.Wire, error)) *bench {
 			t.Fatal(err)
 		}
 		b.near[i], b.far[i] = near, far
-		ports = append(ports, loop.Port{Name: name, Wire: near, TxLink: loop.NoLink, RxLink: loop.NoLink, Open: open,
-			Link: link.Config{Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond}})
+		ports = append(
+			ports,
+			loop.Port{Name: name, Wire: near, TxLink: loop.NoLink, RxLink: loop.NoLink, Open: open,
+				Link: link.Config{Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond}},
+		)
 	}
 	b.loop, err = loop.New(loop.Config{Device: b.watch, Pool: b.pool, Clock: c, Ports: ports,
 		Log: slog.New(slog.DiscardHandler)})

@@ -102,14 +102,18 @@ func (s *session) series(run *result.Run, g *gathered) error {
 	out.ECNMarks = differences(column(&g.swSeries, switchd.ColumnECNMarked))
 	out.CNPs = differences(column(&g.nicSeries[s.Senders], nicd.ColumnCNPsSent))
 	out.PausedFrac = make([]float64, n)
+	sink := &g.nicSeries[s.Senders]
 	for i, flow := range s.flows {
 		d := &g.nicSeries[i]
-		rate := differences(column(d, nicd.ColumnAcked+flow))
+		placed := fmt.Sprint(nicd.ColumnPlaced, uint32(s.sinks[i]))
+		rate := differences(column(sink, placed))
 		for j := range rate {
 			rate[j] *= 8e9 / float64(out.IntervalNs)
 		}
 		out.RatesBps = append(out.RatesBps, rate)
-		out.LimitsBps = append(out.LimitsBps, column(d, nicd.ColumnRate+flow))
+		if s.cfg.Algorithm != "none" {
+			out.LimitsBps = append(out.LimitsBps, column(d, nicd.ColumnRate+flow))
+		}
 		for j, ns := range differences(column(d, nicd.ColumnPausedNs)) {
 			out.PausedFrac[j] += ns / float64(out.IntervalNs) / float64(s.Senders)
 		}

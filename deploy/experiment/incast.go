@@ -30,6 +30,7 @@ type Incast struct {
 	Dilation     float64       // fixed k; 0 lets the machine choose
 	Dir          string        // where captures go
 	Frames       uint64        // captured at most in each run; 0 for no capture
+	MetricsPort  int           // of the first daemon, the others follow; 0 for none
 	Runs         []RunConfig
 }
 
@@ -107,7 +108,7 @@ func machine() result.Machine {
 func (in *Incast) once(ctx context.Context, cfg RunConfig, out io.Writer, log *slog.Logger,
 ) (run *result.Run, err error) {
 	t := lab.Star(in.Lab, in.Senders+1, in.Rate, in.Delay)
-	t.NIC.CC.Algorithm = cfg.Algorithm
+	t.NIC.CC.Algorithm, t.MetricsPort = cfg.Algorithm, in.MetricsPort
 	if cfg.Algorithm == "none" {
 		t.Switch.WRED.ECN = "ecn_none" // nobody would listen
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/nicd"
+	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/switchd"
 )
 
@@ -28,6 +29,7 @@ type session struct {
 	lab   *lab.Lab
 	out   io.Writer
 	flows []string // by sender
+	sinks []ib.QPN // the receiver's QP of each
 	last  map[string]uint64
 	began time.Time
 }
@@ -66,6 +68,7 @@ func (s *session) wire(ctx context.Context) error {
 				return err
 			}
 		}
+		s.sinks = append(s.sinks, b.QPN)
 	}
 	return nil
 }
@@ -181,7 +184,7 @@ func (s *session) progress(ctx context.Context) error {
 		"  %6.1f of %.0f ms  k=%-4.0f",
 		float64(st.Virtual)/1e6,
 		s.Duration.Seconds()*1e3,
-		s.lab.Governor.Dilation(),
+		st.Dilation,
 	)
 	var cnps uint64
 	for i := range s.Senders {

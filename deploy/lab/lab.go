@@ -44,8 +44,14 @@ func Up(ctx context.Context, t Topology, log *slog.Logger) (*Lab, error) {
 	if err := Preflight(); err != nil {
 		return nil, err
 	}
-	l := &Lab{Topology: t, Dir: filepath.Join(RunDir, t.Name), log: log, failed: make(chan error, 1),
-		clients: make(map[string]*daemon.Client), slots: make(map[string]int)}
+	l := &Lab{
+		Topology: t,
+		Dir:      filepath.Join(RunDir, t.Name),
+		log:      log,
+		failed:   make(chan error, 1),
+		clients:  make(map[string]*daemon.Client),
+		slots:    make(map[string]int),
+	}
 	if err := l.claim(); err != nil {
 		return nil, err
 	}

@@ -42,8 +42,13 @@ func (t *Topology) node(name string) Node {
 
 // common is the part of the configuration that the lab decides for every daemon.
 func (l *Lab) common(node string) daemon.Common {
+	metrics := ""
+	if base := l.Topology.MetricsPort; base != 0 {
+		metrics = fmt.Sprintf("127.0.0.1:%d", base+l.slots[node])
+	}
 	return daemon.Common{
 		Name:    node,
+		Metrics: metrics,
 		Netns:   l.Topology.netns(node),
 		Control: filepath.Join(l.Dir, node+".sock"),
 		Clock: daemon.ClockConfig{Page: filepath.Join(l.Dir, "clock"), Slot: l.slots[node],

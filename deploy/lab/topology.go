@@ -21,6 +21,9 @@ type Topology struct {
 	Switch switchd.Config `yaml:"switch,omitempty"` // QoS of every switch; ports are filled in
 	NIC    nicd.Config    `yaml:"nic,omitempty"`    // settings of every NIC; the port is filled in
 	Clock  Clock          `yaml:"clock,omitempty"`
+	// MetricsPort is the loopback port of the first node's metrics; the others follow in their
+	// order. 0 is none.
+	MetricsPort int `yaml:"metrics_port,omitempty"`
 }
 
 // Node is a switch or a host.
@@ -69,10 +72,11 @@ func (e Endpoint) String() string { return e.Node + ":" + e.Device }
 
 // Clock bounds the dilation. The governor moves within the bounds, from Start.
 type Clock struct {
-	Start  float64       `yaml:"start,omitempty"` // dilation factor to begin with
-	Min    float64       `yaml:"min,omitempty"`
-	Max    float64       `yaml:"max,omitempty"`
-	Budget time.Duration `yaml:"budget,omitempty"` // lateness the clock allows; 0: half the shortest delay
+	Start float64 `yaml:"start,omitempty"` // dilation factor to begin with
+	Min   float64 `yaml:"min,omitempty"`
+	Max   float64 `yaml:"max,omitempty"`
+	// Budget is the lateness the clock allows; 0 is two fifths of the shortest delay.
+	Budget time.Duration `yaml:"budget,omitempty"`
 }
 
 var nodeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
@@ -87,6 +91,9 @@ func (t *Topology) Validate() (faults []daemon.Fault) {
 	}
 	if !nodeName.MatchString(t.Name) {
 		fault("name", "%q: want lower-case letters, digits and dashes", t.Name)
+	}
+	if t.MetricsPort < 0 || t.MetricsPort+len(t.Nodes) > 65536 {
+		fault("metrics_port", "%d: want 0, or ports for %d nodes", t.MetricsPort, len(t.Nodes))
 	}
 	kinds := make(map[string]Kind)
 	for i, n := range t.Nodes {

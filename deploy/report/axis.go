@@ -51,5 +51,9 @@ func (a axis) label(tick float64) string {
 
 // text prints a value in the unit of the axis, to three digits.
 func (a axis) text(v float64) string {
-	return withUnit(strconv.FormatFloat(v/a.unit.size, 'g', 3, 64), a.unit.name)
+	v /= a.unit.size
+	if v >= 100 {
+		return withUnit(strconv.FormatFloat(v, 'f', 0, 64), a.unit.name)
+	}
+	return withUnit(strconv.FormatFloat(v, 'g', 3, 64), a.unit.name)
 }

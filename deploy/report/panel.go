@@ -47,6 +47,9 @@ func panels(r *result.Result) []panel {
 		out = append(out, c.limits(&r.Scenario))
 	}
 	out = append(out, c.queue())
+	if c.queuesDiffer() {
+		out = append(out, c.queueAlone())
+	}
 	if c.any(func(s *result.Series) bool { return hasValues(s.PausedFrac) }) {
 		out = append(out, c.paused())
 	}
@@ -149,6 +152,39 @@ func (c *canvas) queue() panel {
 		run := &c.runs[i]
 		plot := c.plot(run, y, wideHeight)
 		plot.area(c, run.Series.TimeNs, run.Series.QueueBytes, "queue")
+		if mean := run.Queue.MeanBytes; plot.Empty == "" && mean > 0 {
+			plot.reference(mean, "mean "+y.text(mean))
+		}
+		p.Plots = append(p.Plots, plot)
+	}
+	return p
+}
+
+// queuesDiffer says whether some run's queue is lost on the axis of the longest: below a tenth.
+func (c *canvas) queuesDiffer() bool {
+	least, most := math.Inf(1), 0.0
+	for i := range c.runs {
+		if q := c.runs[i].Queue.MeanBytes; q > 0 {
+			least, most = min(least, q), max(most, q)
+		}
+	}
+	return least < most/10
+}
+
+// queueAlone draws each run's queue on an axis of its own, cut at three times its 99th percentile:
+// what it was like most of the time.
+func (c *canvas) queueAlone() panel {
+	p := panel{Title: "The same, each on a scale of its own"}
+	for i := range c.runs {
+		run := &c.runs[i]
+		top := min(largest(run.Series.QueueBytes), 3*run.Queue.P99Bytes)
+		y := newAxis(sizes, top, 3, true)
+		cut := make([]float64, len(run.Series.QueueBytes))
+		for j, v := range run.Series.QueueBytes {
+			cut[j] = min(v, y.max*y.unit.size)
+		}
+		plot := c.plot(run, y, wideHeight)
+		plot.area(c, run.Series.TimeNs, cut, "queue")
 		if mean := run.Queue.MeanBytes; plot.Empty == "" && mean > 0 {
 			plot.reference(mean, "mean "+y.text(mean))
 		}

@@ -73,7 +73,7 @@ type Line struct {
 type Flow struct {
 	Name          string  `json:"name"` // "h1 > h5"
 	QPN           uint32  `json:"qpn"`
-	GoodputBps    float64 `json:"goodput_bps"` // acknowledged payload after warm-up
+	GoodputBps    float64 `json:"goodput_bps"` // payload delivered after warm-up
 	AckedBytes    uint64  `json:"acked_bytes"`
 	Messages      uint64  `json:"messages"`
 	Retransmitted uint64  `json:"retransmitted_packets"`
@@ -128,7 +128,7 @@ type Series struct {
 	IntervalNs int64       `json:"interval_ns"`
 	TimeNs     []int64     `json:"time_ns"`
 	QueueBytes []float64   `json:"queue_bytes"`
-	RatesBps   [][]float64 `json:"rates_bps"`   // per flow: acknowledged payload per interval
+	RatesBps   [][]float64 `json:"rates_bps"`   // per flow: payload delivered in each interval
 	LimitsBps  [][]float64 `json:"limits_bps"`  // per flow: what congestion control allows
 	PFCFrames  []float64   `json:"pfc_frames"`  // per interval, sent by the switch
 	CNPs       []float64   `json:"cnps"`        // per interval, sent by the receiver

@@ -98,7 +98,13 @@ func (c *command) until(t *testing.T, text string) {
 		select {
 		case <-tick.C:
 		case err := <-c.done:
-			t.Fatalf("ended (%v) before it showed %q:\n%s%s", err, text, c.out.String(), c.err.String())
+			t.Fatalf(
+				"ended (%v) before it showed %q:\n%s%s",
+				err,
+				text,
+				c.out.String(),
+				c.err.String(),
+			)
 		case <-ctx.Done():
 			t.Fatalf("does not show %q:\n%s%s", text, c.out.String(), c.err.String())
 		}

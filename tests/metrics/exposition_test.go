@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"bytes"
+	"os/exec"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/rocelab/rocelab/tests/require"
+)
+
+// TestExposition: the names and help texts that running daemons export are as Prometheus wants
+// them, and the shipped rules speak only of what is exported.
+func TestExposition(t *testing.T) {
+	exported := map[string]bool{}
+	for name, page := range scrape(t) {
+		lint(t, name, page)
+		for _, m := range helpLine.FindAllSubmatch(page, -1) {
+			exported[string(m[1])] = true
+		}
+	}
+	for _, name := range namesInRules(t) {
+		if !exported[name] {
+			t.Errorf("the rules use %s, which nobody exports", name)
+		}
+	}
+}
+
+// TestPromtool: Prometheus' own checker, which knows the exposition format too, finds nothing.
+func TestPromtool(t *testing.T) {
+	require.Tool(t, "promtool")
+	for name, page := range scrape(t) {
+		check := exec.Command("promtool", "check", "metrics")
+		check.Stdin = bytes.NewReader(page)
+		if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("promtool on %s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// scrape returns what running daemons export, by their names.
+func scrape(t *testing.T) map[string][]byte {
+	t.Helper()
+	d := startDaemons(t)
+	pages := map[string][]byte{}
+	for name, addr := range map[string]string{"switchd": d.switchd, "nicd": d.nicd} {
+		page, err := get("http://" + addr + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = page
+	}
+	return pages
+}
+
+var helpLine = regexp.MustCompile(`(?m)^# HELP (\S+) `)
+
+func lint(t *testing.T, name string, page []byte) {
+	t.Helper()
+	if !bytes.Contains(page, []byte("\n"+name+"_build_info{")) {
+		t.Errorf("%s does not say who it is", name)
+	}
+	problems, err := promlint.New(bytes.NewReader(page)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+var metricName = regexp.MustCompile(`\b(?:switchd|nicd)_[a-z_]+\b`)
+
+// namesInRules returns the metrics that the rules look at. Names of recording rules have a colon
+// in front of what would match.
+func namesInRules(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, rule := range readRules(t) {
+		for _, at := range metricName.FindAllStringIndex(rule.Expr, -1) {
+			if at[0] == 0 || rule.Expr[at[0]-1] != ':' {
+				names = append(names, rule.Expr[at[0]:at[1]])
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) < 10 {
+		t.Fatalf("only %v in the rules", names)
+	}
+	return names
+}
