@@ -49,7 +49,7 @@ sim: ## scenarios in virtual time
 
 .PHONY: golden
 golden: ## rewrite golden files; say why they changed in the commit
-	@$(GO) test ./roce/cc ./switchd/pipeline ./deploy/report -update
+	@$(GO) test ./roce/cc ./switchd/pipeline ./deploy/report ./tests/scenarios -update
 
 .PHONY: accept
 accept: tools build ## real frames on veth (root)

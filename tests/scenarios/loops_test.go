@@ -100,7 +100,7 @@ func (l *loops) run(until unit.Time) {
 		select {
 		case <-there:
 		case <-late.C:
-			l.t.Fatalf("virtual time stands at %v, on the way to %v", l.page.Status().Virtual, until)
+			l.t.Fatalf("virtual time stands at %v, wanted %v", l.page.Status().Virtual, until)
 		}
 	}
 	l.governor.Stop()

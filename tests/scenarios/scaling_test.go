@@ -73,7 +73,7 @@ func TestScalingLaw(t *testing.T) {
 			t.Errorf("%s: %.0f and %.0f on loops, want %.0f +- %.0f", f.name, a, b, mean, far)
 		}
 		if apart := sigmas*math.Sqrt2*deviation + f.grain; math.Abs(a-b) > apart {
-			t.Errorf("%s: %.0f and %.0f on loops, want them at most %.0f apart", f.name, a, b, apart)
+			t.Errorf("%s: %.0f and %.0f on loops, more than %.0f apart", f.name, a, b, apart)
 		}
 	}
 	if once.marks == 0 || once.cnps == 0 || once.delivered < unit.MB {
