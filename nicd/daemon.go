@@ -58,7 +58,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	s.sampler = daemon.NewSampler(s.Loop)
-	metrics := NewCollector(c.Common.Name, s.snapshot)
+	metrics := NewCollector(c.Name, s.snapshot)
 	metrics.PerQP = c.MetricsPerQP
 	metrics.Completions = func(dst *app.Histogram) error {
 		return s.Loop.Do(func(unit.Time) { s.host.MCT(dst) })
@@ -161,7 +161,7 @@ func (s *server) flow(r FlowRequest) (struct{}, error) {
 }
 
 func (s *server) status(struct{}) (st Status, err error) {
-	if st.Status, err = s.Daemon.Status(); err != nil {
+	if st.Status, err = s.Status(); err != nil {
 		return st, err
 	}
 	st.Parameters = s.params

@@ -25,7 +25,7 @@ func someState(s *nic.Snapshot) error {
 	s.Ledger.Dropped[frame.DropICRC].Add(100)
 	for i := range 3 {
 		q := nic.QPView{QPN: 0x11, Rate: 8e9, CNPs: 5, CCValues: 1}
-		q.QPN += 1
+		q.QPN++
 		q.CC[0] = cc.Value{Name: "alpha", Value: 0.25}
 		if i == 0 {
 			q.QPN--

@@ -85,7 +85,7 @@ func (s *server) handle(mux *http.ServeMux) {
 }
 
 func (s *server) status(struct{}) (st Status, err error) {
-	if st.Status, err = s.Daemon.Status(); err != nil {
+	if st.Status, err = s.Status(); err != nil {
 		return st, err
 	}
 	st.Parameters = s.params

@@ -119,7 +119,8 @@ func (c *Config) Parameters() []daemon.Parameter {
 		{Name: "Kmin", Value: c.WRED.MinThreshold.String()},
 		{Name: "Kmax", Value: c.WRED.MaxThreshold.String()},
 		{Name: "Pmax", Value: fmt.Sprintf("%g %%", c.WRED.DropProbability)},
-		{Name: "PFC priorities", Value: fmt.Sprint(slices.Sorted(slices.Values(c.PFCEnable)))},
+		{Name: "PFC priorities",
+			Value: fmt.Sprintf("%d", slices.Sorted(slices.Values(c.PFCEnable)))},
 	}
 	if c.Lossless.DynamicTh != nil {
 		list = append(list, daemon.Parameter{Name: "alpha",

@@ -27,10 +27,10 @@ func demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "run an incast on real frames, with PFC alone and with DCQCN, and report",
-		Long: `demo builds a lab of one switch and N+1 hosts and lets N of them write to the last one by
-RDMA WRITE on real RoCEv2 frames over AF_XDP, first with PFC alone, then with DCQCN, and prints
-both side by side. result.json, report.html and a pcapng of the bottleneck port stay in the output
-folder.`,
+		Long: `demo builds a lab of one switch and N+1 hosts and lets N of them write to the last
+one by RDMA WRITE on real RoCEv2 frames over AF_XDP, first with PFC alone, then with DCQCN, and
+prints both side by side. result.json, report.html and a pcapng of the bottleneck port stay in
+the output folder.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if in.Senders < 1 || in.Senders > 32 {

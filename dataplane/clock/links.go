@@ -30,11 +30,11 @@ func NewLinks(p *Page, count int) (Links, error) {
 	return Links{p}, nil
 }
 
-func (p *Page) linkWord(link, word int) int { return linkBase + linkWords*link + word }
+func linkWord(link int) int { return linkBase + linkWords*link }
 
 // waiting is since when a frame is on its way on a link; never if none is.
 func (p *Page) waiting(link int) uint64 {
-	base := p.linkWord(link, 0)
+	base := linkWord(link)
 	taken := p.words.At(base + linkTaken).Load()
 	if int64(p.words.At(base+linkHanded).Load()-taken) <= 0 {
 		return never
@@ -45,7 +45,7 @@ func (p *Page) waiting(link int) uint64 {
 // Handing tells that n frames are about to be handed to the kernel at now. Call it before they are,
 // or the receiver could take a frame that is not on its way yet.
 func (l Links) Handing(link, n int, now unit.Time) {
-	base := l.page.linkWord(link, 0)
+	base := linkWord(link)
 	if l.page.waiting(link) == never {
 		l.page.words.At(base + linkSince).Store(uint64(now))
 	}
@@ -54,7 +54,7 @@ func (l Links) Handing(link, n int, now unit.Time) {
 
 // Took tells that the receiver took n frames at now, all that were there.
 func (l Links) Took(link, n int, now unit.Time) {
-	base := l.page.linkWord(link, 0)
+	base := linkWord(link)
 	l.page.words.At(base + linkSince).Store(uint64(now))
 	l.page.words.At(base + linkTaken).Add(uint64(n))
 }
@@ -64,7 +64,7 @@ func (l Links) Waiting(link int) bool { return l.page.waiting(link) != never }
 
 // Forget gives up on the frames that are on their way and returns how many there were.
 func (l Links) Forget(link int) uint64 {
-	base := l.page.linkWord(link, 0)
+	base := linkWord(link)
 	handed, taken := l.page.words.At(base+linkHanded), l.page.words.At(base+linkTaken)
 	lost := handed.Load() - taken.Load()
 	taken.Add(lost)

@@ -69,7 +69,7 @@ func (s *session) losses(g *gathered) (lost, unexplained uint64) {
 		}
 	}
 	for i := range s.Senders + 1 {
-		host, port := &g.nics[i].Status.Ports[0], &g.sw.Status.Ports[i]
+		host, port := &g.nics[i].Ports[0], &g.sw.Status.Ports[i]
 		for _, pair := range [][2]uint64{{host.Sent, port.OnDevice}, {port.Sent, host.OnDevice}} {
 			if pair[0] > pair[1] {
 				unexplained += pair[0] - pair[1]

@@ -139,11 +139,17 @@ func (d *DCQCN) increase() {
 	}
 }
 
-// Ack, Nack, RTT and Timeout mean nothing to DCQCN: it listens to CNPs only.
-func (d *DCQCN) Ack(now unit.Time, _ Ack)           { d.advance(now) }
-func (d *DCQCN) Nack(now unit.Time)                 { d.advance(now) }
+// Ack means nothing to DCQCN: it listens to CNPs only.
+func (d *DCQCN) Ack(now unit.Time, _ Ack) { d.advance(now) }
+
+// Nack means nothing to DCQCN.
+func (d *DCQCN) Nack(now unit.Time) { d.advance(now) }
+
+// RTT means nothing to DCQCN, which never asks for it.
 func (d *DCQCN) RTT(now unit.Time, _ time.Duration) { d.advance(now) }
-func (d *DCQCN) Timeout(now unit.Time)              { d.advance(now) }
+
+// Timeout means nothing to DCQCN.
+func (d *DCQCN) Timeout(now unit.Time) { d.advance(now) }
 
 // Limit is the current rate.
 func (d *DCQCN) Limit() Limit { return Limit{Rate: unit.Rate(d.current)} }

@@ -2,6 +2,7 @@ package ib
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func captured(t testing.TB) map[string][][]byte {
 		}
 		for {
 			b, _, err := r.ReadPacketData()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

@@ -68,25 +68,26 @@ func (q *QP) Receive(now unit.Time, p *ib.Packet) (Acked, frame.Reason) {
 	case ib.Ack:
 		return q.receiveAck(now, p)
 	case ib.Send, ib.Write:
-		return Acked{}, q.receiveRequest(p)
+		q.receiveRequest(p)
+		return Acked{}, frame.NoReason
 	}
 	return Acked{}, frame.DropUnexpected
 }
 
 // receiveRequest sorts by PSN: the expected one is executed. IBTA 9.7.4.1.
-func (q *QP) receiveRequest(p *ib.Packet) frame.Reason {
+func (q *QP) receiveRequest(p *ib.Packet) {
 	r := &q.resp
 	switch d := p.BTH.PSN().Sub(r.expected); {
 	case d < 0: // executed before: acknowledge again, IBTA 9.7.5.1.1
 		q.counters.DuplicateRequest++
 		r.ackOwed = true
-		return frame.NoReason
+		return
 	case d > 0:
 		q.counters.OutOfSequence++
 		if !r.nakSent {
 			r.nak, r.nakSent = ib.NAKSequence, true
 		}
-		return frame.NoReason
+		return
 	}
 	r.nakSent, r.nak = false, 0
 	if syn := q.execute(p); syn != ib.SyndromeACK {
@@ -94,11 +95,10 @@ func (q *QP) receiveRequest(p *ib.Packet) frame.Reason {
 		if !syn.IsRNR() {
 			q.refuse(syn)
 		}
-		return frame.NoReason
+		return
 	}
 	r.expected = r.expected.Add(1)
 	r.ackOwed = r.ackOwed || p.BTH.AckReq()
-	return frame.NoReason
 }
 
 // execute places one packet and returns ACK, or why not. RNR changes nothing, so that the packet

@@ -38,8 +38,7 @@ func tightConfig(t *rapid.T, ports int) Config {
 // walk is random traffic through a switch.
 type walk struct {
 	*bench
-	ports  int
-	queued map[dataplane.PortID]int
+	ports int
 }
 
 func (w *walk) arrive(t *rapid.T) {

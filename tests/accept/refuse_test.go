@@ -103,12 +103,12 @@ func TestSamplesAreAccepted(t *testing.T) {
 		if code, _, errs := run(t, name, "-config", file, "-check"); code != 0 {
 			t.Errorf("%s refuses its own sample: %s", name, errs)
 		}
-		broken := strings.Replace(sample, "name:", "nmae:", 1)
+		broken := strings.Replace(sample, "name:", "title:", 1)
 		if err := os.WriteFile(file, []byte(broken), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if code, _, errs := run(t, name, "-config", file); code != 2 ||
-			!strings.Contains(errs, "unknown key nmae") {
+			!strings.Contains(errs, "unknown key title") {
 			t.Errorf("%s: a misspelt key gives %d, %s", name, code, errs)
 		}
 	}

@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"errors"
 	"go/ast"
 	"go/importer"
 	"go/types"
@@ -48,7 +49,8 @@ func (c *checker) load(dir string) (*types.Package, []Fault) {
 		}
 	}
 	conf := types.Config{Importer: c, FakeImportC: true, Error: func(err error) {
-		if e, ok := err.(types.Error); ok && !e.Soft {
+		var e types.Error
+		if errors.As(err, &e) && !e.Soft {
 			c.faults[dir] = append(c.faults[dir],
 				c.tree.fault(e.Pos, "purity", "type check: %s", e.Msg))
 		}

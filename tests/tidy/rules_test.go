@@ -11,7 +11,6 @@ import (
 // at the line given. A want of "" means that the rule must find nothing.
 type broken struct {
 	name string
-	rule string
 	path string
 	src  string
 	want string // part of the message
