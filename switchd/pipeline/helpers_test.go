@@ -16,6 +16,9 @@ import (
 
 const us = unit.Time(1000)
 
+// maxFrame is the longest frame that a driver can receive.
+const maxFrame = 2048
+
 // testConfig is the switch of [DCQCN] with some ports: classes 3 and 4 lossless, all others lossy.
 func testConfig(ports int) Config {
 	c := Config{Pools: []mmu.Pool{{Name: "ingress", Size: 12 * unit.MB}}, Seed: 1}
@@ -49,7 +52,13 @@ type bench struct {
 
 func newBench(t testing.TB, c Config) *bench {
 	t.Helper()
-	b := &bench{t: t, pool: frame.NewPool(4096, 2048)}
+	return newBenchOf(t, c, 4096)
+}
+
+// newBenchOf has so many frames.
+func newBenchOf(t testing.TB, c Config, frames int) *bench {
+	t.Helper()
+	b := &bench{t: t, pool: frame.NewPool(frames, maxFrame)}
 	sw, err := New(c, b.pool)
 	if err != nil {
 		t.Fatal(err)
