@@ -19,7 +19,8 @@ type port struct {
 	backlog []*frame.Frame // due, but the kernel had no room yet; oldest first
 	dirty   bool           // Send was called since the last Flush
 	past    WireStats      // of wires this port had before
-	handing int            // frames of this turn that end in the peer's socket
+	sent    int            // frames that Send took since the last Flush
+	handing int            // of this turn, end in the peer's socket, not yet announced
 	last    unit.Time      // of the latest arrival: a wire does not reorder
 	missing int64          // real time since which a frame is on its way and the ring is empty
 }
@@ -116,23 +117,45 @@ func (p *port) Deliver(due unit.Time, f *frame.Frame) {
 		return
 	}
 	p.dirty = true
+	if p.sent++; p.sent == flushEvery {
+		// Should the wire be down, the turn's last flush tells.
+		_ = p.hand()
+	}
 }
 
-// flush hands everything to the kernel and reports whether frames are still waiting for room.
-func (p *port) flush() bool {
-	if !p.dirty && len(p.backlog) == 0 {
-		return false
-	}
+// flushEvery is after how many frames a turn hands them to the kernel before it goes on, so that
+// the other end works at the same time. In copy mode the kernel sends 32 frames a call, so that
+// waiting for more saves no call.
+const flushEvery = 32
+
+// hand hands to the kernel what Send took.
+func (p *port) hand() error {
+	p.announce()
+	p.sent = 0
+	return p.Wire.Flush()
+}
+
+// announce tells the clock of the frames before the other end can take them.
+func (p *port) announce() {
 	if p.TxLink != NoLink && p.handing > 0 {
 		p.loop.cfg.Links.Handing(p.TxLink, p.handing, p.loop.now)
 	}
 	p.handing = 0
+}
+
+// flush ends a turn: it hands everything to the kernel and reports whether frames are still
+// waiting for room.
+func (p *port) flush() bool {
+	if !p.dirty && len(p.backlog) == 0 {
+		return false
+	}
+	p.announce() // also of the backlog, which Send may hand over to make room
 	for len(p.backlog) > 0 && p.Wire != nil && p.Wire.Send(p.backlog[0]) {
 		p.backlog = append(p.backlog[:0], p.backlog[1:]...)
 	}
 	p.dirty = false
 	if p.Wire != nil {
-		if err := p.Wire.Flush(); err != nil {
+		if err := p.hand(); err != nil {
 			p.down(err)
 		}
 	}
