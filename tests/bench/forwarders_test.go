@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/vishvananda/netlink"
@@ -44,6 +45,8 @@ func (r *rig) bare(b *testing.B) (stop func()) {
 }
 
 func forward(socks [2]*xsk.Socket, quit <-chan struct{}) {
+	runtime.LockOSThread() // as switchd's loop does
+	defer runtime.UnlockOSThread()
 	pool := frame.NewPool(1024, 2048)
 	var arrived [256]loop.Arrival
 	polls := []unix.PollFd{{Fd: int32(socks[0].FD()), Events: unix.POLLIN},
