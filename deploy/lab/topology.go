@@ -30,7 +30,7 @@ type Topology struct {
 type Node struct {
 	Name string       `yaml:"name"`
 	Kind Kind         `yaml:"kind"`
-	IPv4 netip.Prefix `yaml:"ipv4,omitempty"` // hosts only
+	IPv4 netip.Prefix `yaml:"ipv4"` // hosts only
 }
 
 // Kind says which daemon a node runs.

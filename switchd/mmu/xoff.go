@@ -14,6 +14,9 @@ type Change struct {
 	XOFF  bool
 }
 
+// Changed reports whether NextChange may have something to tell.
+func (b *Buffer) Changed() bool { return len(b.changed) > 0 }
+
 // NextChange returns what Admit and Release changed, one at a time, false when that is all. A
 // group that went to XOFF and came back in between is not told.
 func (b *Buffer) NextChange() (c Change, ok bool) {

@@ -69,6 +69,33 @@ func benchmarkPipeline(b *testing.B, ports int, byXDP bool) {
 	}
 }
 
+// BenchmarkStandingQueue is the same at the bottleneck of an incast: four senders, one receiver and
+// 1,000 frames in its queue, so that every frame is marked, and out of the cache when it leaves.
+func BenchmarkStandingQueue(b *testing.B) {
+	const senders, standing = 4, 1000
+	sw, _ := traffic(b, senders+1)
+	bytes := data(1, senders, 1082)
+	class := sw.sw.ports[0].classify.Classify(bytes)
+	for i := range standing {
+		f := sw.pool.Get()
+		f.Set(bytes)
+		f.Meta.Class = class
+		sw.sw.Receive(sw.now, dataplane.PortID(i%senders), f)
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		sw.now += 217
+		f := sw.sw.Transmit(sw.now, senders)
+		f.Meta.Class = class
+		sw.sw.Receive(sw.now, dataplane.PortID(i%senders), f)
+		i++
+	}
+	if _, marked := sw.sw.QueueCounts(senders, 3); marked.Frames < uint64(b.N) {
+		b.Fatalf("%d of %d frames marked", marked.Frames, b.N)
+	}
+}
+
 // TestDataPathAllocatesNothing covers data, floods, pauses in both directions, links and
 // snapshots.
 func TestDataPathAllocatesNothing(t *testing.T) {

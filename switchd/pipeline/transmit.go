@@ -80,8 +80,14 @@ func (s *Switch) send(now unit.Time, p *port, ready qos.QueueSet) *frame.Frame {
 	return f
 }
 
-// flowControl tells the generators which groups went to XOFF or came back.
+// flowControl tells the generators which groups went to XOFF or came back: few frames change that.
 func (s *Switch) flowControl(now unit.Time) {
+	if s.buffer.Changed() {
+		s.tellChanges(now)
+	}
+}
+
+func (s *Switch) tellChanges(now unit.Time) {
 	for {
 		c, ok := s.buffer.NextChange()
 		if !ok {

@@ -20,12 +20,11 @@ type Occupancy struct {
 	level unit.Bytes
 	since unit.Time // of level
 
-	start  unit.Time
-	max    unit.Bytes
-	sumHi  uint64 // of length times time, in bytes x ns, 128 bits
-	sumLo  uint64
-	inBin  []time.Duration
-	weight time.Duration // of all bins
+	start unit.Time
+	max   unit.Bytes
+	sumHi uint64 // of length times time, in bytes x ns, 128 bits
+	sumLo uint64
+	inBin []time.Duration // their sum is since-start
 }
 
 // OccupancySummary is what reports print.
@@ -55,7 +54,6 @@ func (o *Occupancy) pass(now unit.Time) {
 		return
 	}
 	o.since = now
-	o.weight += d
 	o.inBin[min(binOf(o.level), len(o.inBin)-1)] += d
 	hi, lo := bits.Mul64(uint64(o.level), uint64(d))
 	var carry uint64
@@ -67,19 +65,19 @@ func (o *Occupancy) pass(now unit.Time) {
 func (o *Occupancy) Reset(now unit.Time) {
 	clear(o.inBin)
 	o.start, o.since, o.max = now, now, o.level
-	o.sumHi, o.sumLo, o.weight = 0, 0, 0
+	o.sumHi, o.sumLo = 0, 0
 }
 
 // Summary tells what was since the last Reset.
 func (o *Occupancy) Summary(now unit.Time) OccupancySummary {
 	o.pass(now)
 	s := OccupancySummary{Span: now.Sub(o.start), Max: o.max}
-	if o.weight == 0 {
+	if s.Span == 0 {
 		s.Mean, s.P99 = float64(o.level), o.level
 		return s
 	}
-	s.Mean = (float64(float64(o.sumHi)*(1<<64)) + float64(o.sumLo)) / float64(o.weight)
-	need := o.weight - o.weight/100
+	s.Mean = (float64(float64(o.sumHi)*(1<<64)) + float64(o.sumLo)) / float64(s.Span)
+	need := s.Span - s.Span/100
 	for bin, d := range o.inBin {
 		if need -= d; need <= 0 {
 			s.P99 = min(upperEdge(bin), o.max)

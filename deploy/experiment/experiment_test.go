@@ -1,0 +1,80 @@
+package experiment
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/deploy/result"
+	"github.com/rocelab/rocelab/nicd"
+)
+
+func TestDifferences(t *testing.T) {
+	if got := differences([]float64{3, 3, 10, 11}); !slices.Equal(got, []float64{3, 0, 7, 1}) {
+		t.Errorf("%v", got)
+	}
+	if got := differences(nil); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// faithful is a run of two hosts in which nothing went wrong.
+func faithful() (*session, *gathered) {
+	in := DefaultIncast()
+	in.Senders = 1
+	status := func(name string, ports ...daemon.PortStatus) daemon.Status {
+		return daemon.Status{Name: name, Ports: ports,
+			Ledger: daemon.LedgerStatus{Dropped: map[string]dataplane.Count{}}}
+	}
+	g := &gathered{nics: make([]nicd.Status, 2)}
+	g.sw.Status = status("sw0", daemon.PortStatus{Name: "swp1", Sent: 10, OnDevice: 20},
+		daemon.PortStatus{Name: "swp2", Sent: 20, OnDevice: 10})
+	g.nics[0].Status = status("h1", daemon.PortStatus{Name: "eth0", Sent: 20, OnDevice: 10})
+	g.nics[1].Status = status("h2", daemon.PortStatus{Name: "eth0", Sent: 10, OnDevice: 20})
+	return &session{Incast: &in}, g
+}
+
+func TestEveryFaultMakesTheRunInvalid(t *testing.T) {
+	for name, spoil := range map[string]func(*gathered){
+		"": func(*gathered) {},
+		"frames leave late, p99": func(g *gathered) {
+			g.nics[1].Loop.Delivered.P99Ns = 501
+		},
+		"frames leave late, worst": func(g *gathered) { g.sw.Loop.Delivered.MaxNs = 1001 },
+		"PAUSE, data handled late, p99": func(g *gathered) {
+			g.nics[0].Loop.Arrived.P99Ns = 1001
+		},
+		"arrivals behind a decision, p99": func(g *gathered) {
+			g.nics[0].Loop.Slips.P99Ns = int64(time.Millisecond)
+		},
+		"frames lost in sockets and rings": func(g *gathered) { g.sw.Ports[1].Lost = 1 },
+		"frames sent but never received":   func(g *gathered) { g.nics[1].Ports[0].OnDevice = 19 },
+		"conservation ledgers":             func(g *gathered) { g.nics[0].Ledger.Fault = "1 != 2" },
+		"drops in the lossless class": func(g *gathered) {
+			g.sw.Ledger.Dropped["headroom"] = dataplane.Count{Frames: 1}
+		},
+	} {
+		s, g := faithful()
+		spoil(g)
+		var run result.Run
+		s.certify(&run, g)
+		if run.Certificate.Valid != (name == "") {
+			t.Errorf("with a fault in %q the run is valid: %v", name, run.Certificate.Valid)
+		}
+		for _, c := range run.Certificate.Checks {
+			if c.OK == (c.Name == name) {
+				t.Errorf("with a fault in %q: %+v", name, c)
+			}
+		}
+	}
+}
+
+func TestKernelTrafficIsNotALoss(t *testing.T) {
+	s, g := faithful()
+	g.sw.Ports[0].OnDevice += 7 // ARP and TCP of the host's kernel
+	if lost, unexplained := s.losses(g); lost != 0 || unexplained != 0 {
+		t.Errorf("%d lost, %d unexplained", lost, unexplained)
+	}
+}
