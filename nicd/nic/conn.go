@@ -88,8 +88,8 @@ func (n *NIC) CreateQP(cfg qp.Config) (Local, error) {
 		psn: ib.MakePSN(uint32(n.random.Uint64()))}
 	c.qp = qp.New(cfg, n.memory, qp.NewCQ(cfg.SendQueue+cfg.ReceiveQueue), &n.transport)
 	c.timers = timersOf(slot)
-	c.flow.Init(n.now, slot, c.timers+kindPace, uint8(n.priority(n.cfg.DSCP.Data)), c.cc.Limit().Rate,
-		n.cfg.Burst)
+	c.flow.Init(n.now, slot, c.timers+kindPace, uint8(n.priority(n.cfg.DSCP.Data)),
+		c.cc.Limit().Rate, n.cfg.Burst)
 	n.conns[slot] = c
 	if err := c.qp.Init(); err != nil {
 		return Local{}, err
