@@ -11,5 +11,6 @@
 //	    |   Deactivate      +------------ in debt ------------------------ +
 //	    +------------------------------------------------------------------+
 //
-// Everything is intrusive: flows and timers carry their own links, and nothing allocates.
+// Flows carry the links of their ring, timers stand in one slab of the wheel's, made at the start.
+// Nothing allocates after that.
 package ratelimit

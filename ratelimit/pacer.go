@@ -8,7 +8,9 @@ const Priorities = 8
 // Flow is one paced sender. Init it before use; it must not be copied afterwards.
 type Flow struct {
 	Bucket Bucket
-	Timer  Timer // its Owner and Kind are the caller's
+	Owner  uint32 // for whoever gets it from Next
+
+	timer TimerID
 
 	priority   uint8
 	state      flowState
@@ -23,11 +25,10 @@ const (
 	ready
 )
 
-// Init sets what does not change: who the flow is and its priority.
-func (f *Flow) Init(now unit.Time, owner uint32, kind, priority uint8, r unit.Rate,
+// Init sets what does not change: who the flow is, its timer in the pacer's wheel, its priority.
+func (f *Flow) Init(now unit.Time, owner uint32, timer TimerID, priority uint8, r unit.Rate,
 	burst unit.Bytes) {
-	*f = Flow{Bucket: NewBucket(now, r, burst), priority: priority}
-	f.Timer.Owner, f.Timer.Kind = owner, kind
+	*f = Flow{Bucket: NewBucket(now, r, burst), Owner: owner, timer: timer, priority: priority}
 }
 
 // Active reports whether the flow waits or is ready.
@@ -113,7 +114,7 @@ func (p *Pacer) Sent(now unit.Time, f *Flow, n unit.Bytes) {
 func (p *Pacer) place(now unit.Time, f *Flow) {
 	if at := f.Bucket.Ready(now); at > now {
 		f.state = waiting
-		p.wheel.Set(&f.Timer, at)
+		p.wheel.Set(f.timer, at)
 		return
 	}
 	f.state = ready
@@ -131,7 +132,7 @@ func (p *Pacer) place(now unit.Time, f *Flow) {
 func (p *Pacer) take(f *Flow) {
 	switch f.state {
 	case waiting:
-		p.wheel.Cancel(&f.Timer)
+		p.wheel.Cancel(f.timer)
 	case ready:
 		r := &p.rings[f.priority]
 		if f.prev != nil {

@@ -70,11 +70,11 @@ func lab(flows []*Flow, port unit.Rate, until time.Duration, allowed func(unit.T
 	sent := map[uint32]unit.Bytes{}
 	var wire unit.Serial
 	for now := unit.Time(0); now < unit.Time(until); {
-		for t := w.Pop(now); t != nil; t = w.Pop(now) {
-			p.Expired(now, flows[t.Owner])
+		for id, ok := w.Pop(now); ok; id, ok = w.Pop(now) {
+			p.Expired(now, flows[id])
 		}
 		if f := p.Next(allowed(now)); f != nil {
-			sent[f.Timer.Owner] += size
+			sent[f.Owner] += size
 			p.Sent(now, f, size)
 			now = now.Add(wire.Time(size, port))
 			continue
@@ -96,7 +96,7 @@ func newFlows(w *Wheel, rates ...unit.Rate) ([]*Flow, *Pacer) {
 	var flows []*Flow
 	for i, r := range rates {
 		f := &Flow{}
-		f.Init(0, uint32(i), 0, uint8(i%2)+3, r, 1000)
+		f.Init(0, uint32(i), TimerID(i), uint8(i%2)+3, r, 1000)
 		flows = append(flows, f)
 		p.Activate(0, f)
 	}
@@ -104,7 +104,7 @@ func newFlows(w *Wheel, rates ...unit.Rate) ([]*Flow, *Pacer) {
 }
 
 func TestPacerKeepsRates(t *testing.T) {
-	w := &Wheel{}
+	w := NewWheel(4)
 	all := func(unit.Time) uint8 { return 0xff }
 	flows, p := newFlows(w, 1e9, 2e9, 3e9)
 	sent := lab(flows, 40e9, 10*time.Millisecond, all, w, p)
@@ -114,7 +114,7 @@ func TestPacerKeepsRates(t *testing.T) {
 }
 
 func TestPacerSharesAFullPort(t *testing.T) {
-	w := &Wheel{}
+	w := NewWheel(4)
 	all := func(unit.Time) uint8 { return 0xff }
 	flows, p := newFlows(w, 40e9, 40e9, 40e9, 40e9)
 	sent := lab(flows, 8e9, 4*time.Millisecond, all, w, p)
@@ -125,7 +125,7 @@ func TestPacerSharesAFullPort(t *testing.T) {
 
 // A paused priority stops, and no other; the flows of the other get its share.
 func TestPacerPausedPriority(t *testing.T) {
-	w := &Wheel{}
+	w := NewWheel(4)
 	only4 := func(now unit.Time) uint8 { return 1 << 4 }
 	flows, p := newFlows(w, 40e9, 40e9)
 	sent := lab(flows, 8e9, time.Millisecond, only4, w, p)
@@ -136,7 +136,7 @@ func TestPacerPausedPriority(t *testing.T) {
 }
 
 func TestPacerActivation(t *testing.T) {
-	w := &Wheel{}
+	w := NewWheel(4)
 	flows, p := newFlows(w, 8e9)
 	f := flows[0]
 	p.Activate(0, f) // twice is once
@@ -169,11 +169,11 @@ func BenchmarkPacer(b *testing.B) {
 	for _, n := range []int{10, 100_000} {
 		name := map[int]string{10: "flows=10", 100_000: "flows=100000"}[n]
 		b.Run(name, func(b *testing.B) {
-			w := &Wheel{}
+			w := NewWheel(n)
 			p := NewPacer(w)
 			flows := make([]Flow, n)
 			for i := range flows {
-				flows[i].Init(0, uint32(i), 0, 3, unit.Rate(40e9/n), 0)
+				flows[i].Init(0, uint32(i), TimerID(i), 3, unit.Rate(40e9/n), 0)
 				p.Activate(0, &flows[i])
 			}
 			now := unit.Time(0)
@@ -182,8 +182,8 @@ func BenchmarkPacer(b *testing.B) {
 				f := p.Next(0xff)
 				for f == nil {
 					now = max(now, w.Next())
-					for t := w.Pop(now); t != nil; t = w.Pop(now) {
-						p.Expired(now, &flows[t.Owner])
+					for id, ok := w.Pop(now); ok; id, ok = w.Pop(now) {
+						p.Expired(now, &flows[id])
 					}
 					f = p.Next(0xff)
 				}

@@ -12,69 +12,78 @@ const (
 	levels    = 63/digitBits + 1
 )
 
-// Timer is one deadline of one owner. It is part of the owner and never copied while armed.
-type Timer struct {
-	Owner uint32 // for whoever takes it out of the wheel
-	Kind  uint8  // which of the owner's timers it is
-
-	at         unit.Time
-	next, prev *Timer
-	level      uint8
-	slot       uint8
-	armed      bool
-}
-
-// Armed reports whether the timer is in a wheel.
-func (t *Timer) Armed() bool { return t.armed }
-
-// At is the deadline last set.
-func (t *Timer) At() unit.Time { return t.at }
+// TimerID numbers the timers of a wheel from 0. What a number stands for is its user's affair.
+type TimerID uint32
 
 // Wheel holds timers. The level of a timer is the highest 6-bit digit in which its deadline
 // differs from the wheel's time, its slot the value of that digit; so every timer of a level is
 // due before those of the levels above, and the first is found by two bit scans. As time reaches
 // a slot its timers move down. Timers come out in the order of their deadlines, and those of one
 // instant in the order they were set.
-//
-// The zero value is ready.
 type Wheel struct {
+	nodes   []node
 	time    unit.Time
-	filled  uint16 // levels with timers
-	levels  [levels]level
+	filled  uint16         // levels with timers
+	slots   [levels]uint64 // slots with timers, by level
 	entries int
 }
 
-type level struct {
-	filled uint64 // slots with timers
-	slots  [slots]slot
+// node is a timer, or the head of a slot's ring. All stand in one slab and link by index, 16
+// bytes each, because with many timers the wheel is as fast as what of it fits the caches. The
+// first node is nobody's, so that 0 means "in no ring"; the heads follow, then the timers.
+//
+// A ring is in the order of insertion. The head's at is a lower bound on its deadlines: it is
+// exact unless the earliest timer was cancelled, so waking up for nothing is rare.
+type node struct {
+	at         unit.Time
+	next, prev index
 }
 
-// slot is a list in the order of insertion. earliest is a lower bound on its deadlines: it is
-// exact unless the earliest timer was cancelled, so waking up for nothing is rare.
-type slot struct {
-	head, tail *Timer
-	earliest   unit.Time
+// index is a node's place in the slab.
+type index uint32
+
+const (
+	firstHead  index = 1
+	firstTimer       = firstHead + levels*slots
+)
+
+// headOf is the ring of slot i of level n.
+func headOf(n, i int) index { return firstHead + index(n*slots+i) }
+
+// NewWheel makes a wheel for so many timers. It never grows.
+func NewWheel(timers int) *Wheel {
+	w := &Wheel{nodes: make([]node, int(firstTimer)+timers)}
+	for h := firstHead; h < firstTimer; h++ {
+		w.nodes[h].next, w.nodes[h].prev = h, h
+	}
+	return w
 }
 
 // Len is the number of armed timers.
 func (w *Wheel) Len() int { return w.entries }
 
+// Armed reports whether the timer is set.
+func (w *Wheel) Armed(id TimerID) bool { return w.nodes[firstTimer+index(id)].next != 0 }
+
+// At is the deadline last set.
+func (w *Wheel) At(id TimerID) unit.Time { return w.nodes[firstTimer+index(id)].at }
+
 // Set arms the timer for at, or moves it there. unit.Never disarms.
-func (w *Wheel) Set(t *Timer, at unit.Time) {
-	w.Cancel(t)
-	t.at = at
+func (w *Wheel) Set(id TimerID, at unit.Time) {
+	w.Cancel(id)
+	k := firstTimer + index(id)
+	w.nodes[k].at = at
 	if at == unit.Never {
 		return
 	}
-	w.insert(t)
+	w.insert(k)
 	w.entries++
 }
 
 // Cancel disarms the timer, if it is armed.
-func (w *Wheel) Cancel(t *Timer) {
-	if t.armed {
-		w.remove(t)
-		w.entries--
+func (w *Wheel) Cancel(id TimerID) {
+	if w.Armed(id) {
+		w.remove(firstTimer + index(id))
 	}
 }
 
@@ -83,30 +92,28 @@ func (w *Wheel) Next() unit.Time {
 	if w.filled == 0 {
 		return unit.Never
 	}
-	l := &w.levels[bits.TrailingZeros16(w.filled)]
-	return l.slots[bits.TrailingZeros64(l.filled)].earliest
+	n := bits.TrailingZeros16(w.filled)
+	return w.nodes[headOf(n, bits.TrailingZeros64(w.slots[n]))].at
 }
 
-// Pop takes out the first timer that is due at now, nil if there is none.
-func (w *Wheel) Pop(now unit.Time) *Timer {
+// Pop takes out the first timer that is due at now, and reports false if there is none.
+func (w *Wheel) Pop(now unit.Time) (id TimerID, ok bool) {
 	for w.filled != 0 {
 		n := bits.TrailingZeros16(w.filled)
-		l := &w.levels[n]
-		i := bits.TrailingZeros64(l.filled)
+		i := bits.TrailingZeros64(w.slots[n])
 		if start := w.startOf(n, i); start > now {
 			break
 		} else if n > 0 {
-			w.cascade(l, n, i, start)
+			w.cascade(n, i, start)
 			continue
 		}
-		t := l.slots[i].head
-		w.remove(t)
-		w.entries--
-		return t
+		first := w.nodes[headOf(n, i)].next
+		w.remove(first)
+		return TimerID(first - firstTimer), true
 	}
 	// Nothing up to now: no timer's digits change if the wheel's time follows.
 	w.time = max(w.time, now)
-	return nil
+	return 0, false
 }
 
 // startOf is the first instant that slot i of level n covers.
@@ -117,60 +124,56 @@ func (w *Wheel) startOf(n, i int) unit.Time {
 }
 
 // cascade moves the timers of a slot that time has reached to the levels below.
-func (w *Wheel) cascade(l *level, n, i int, start unit.Time) {
-	t := l.slots[i].head
-	l.slots[i] = slot{}
-	w.emptied(l, n, i)
+func (w *Wheel) cascade(n, i int, start unit.Time) {
+	h := headOf(n, i)
+	k := w.nodes[h].next
+	w.nodes[h].next, w.nodes[h].prev = h, h
+	w.emptied(h)
 	w.time = max(w.time, start)
-	for t != nil {
-		next := t.next
-		w.insert(t)
-		t = next
+	for k != h {
+		next := w.nodes[k].next
+		w.insert(k)
+		k = next
 	}
 }
 
-func (w *Wheel) insert(t *Timer) {
+// insert puts a timer that is in no ring into that of its deadline.
+func (w *Wheel) insert(k index) {
+	t := &w.nodes[k]
 	at := max(t.at, w.time) // a deadline in the past is due at once
 	n := 0
 	if differ := uint64(at ^ w.time); differ != 0 {
 		n = (bits.Len64(differ) - 1) / digitBits
 	}
 	i := int(at>>(n*digitBits)) & (slots - 1)
-	l := &w.levels[n]
-	s := &l.slots[i]
-	if s.head == nil {
-		s.head, s.earliest = t, at
-		l.filled |= 1 << i
+	h := headOf(n, i)
+	head := &w.nodes[h]
+	if head.next == h {
+		head.at = at
+		w.slots[n] |= 1 << i
 		w.filled |= 1 << n
-	} else {
-		s.tail.next = t
-		s.earliest = min(s.earliest, at)
 	}
-	t.prev, t.next, s.tail = s.tail, nil, t
-	t.level, t.slot, t.armed = uint8(n), uint8(i), true
+	head.at = min(head.at, at)
+	t.prev, t.next = head.prev, h
+	w.nodes[head.prev].next = k
+	head.prev = k
 }
 
-func (w *Wheel) remove(t *Timer) {
-	l := &w.levels[t.level]
-	s := &l.slots[t.slot]
-	if t.prev != nil {
-		t.prev.next = t.next
-	} else {
-		s.head = t.next
+// remove takes a timer out of its ring and disarms it.
+func (w *Wheel) remove(k index) {
+	t := &w.nodes[k]
+	w.nodes[t.prev].next, w.nodes[t.next].prev = t.next, t.prev
+	if t.prev == t.next { // it was alone: both are the head
+		w.emptied(t.next)
 	}
-	if t.next != nil {
-		t.next.prev = t.prev
-	} else {
-		s.tail = t.prev
-	}
-	if s.head == nil {
-		w.emptied(l, int(t.level), int(t.slot))
-	}
-	t.next, t.prev, t.armed = nil, nil, false
+	t.next, t.prev = 0, 0
+	w.entries--
 }
 
-func (w *Wheel) emptied(l *level, n, i int) {
-	if l.filled &^= 1 << i; l.filled == 0 {
+// emptied tells that nothing is left in the ring of head h.
+func (w *Wheel) emptied(h index) {
+	n, i := (h-firstHead)/slots, (h-firstHead)%slots
+	if w.slots[n] &^= 1 << i; w.slots[n] == 0 {
 		w.filled &^= 1 << n
 	}
 }

@@ -67,8 +67,8 @@ var wireMetrics = []struct {
 	{"xsk_tx_invalid_descs_total", "XDP_STATISTICS tx_invalid_descs.",
 		func(w *loop.WireStats) uint64 { return w.TxInvalid }},
 	{"port_lost_frames_total", "Frames the emulator lost for lack of a frame, for their length, " +
-		"or because the device was away.",
-		func(w *loop.WireStats) uint64 { return w.NoFrame + w.TooLong + w.Down }},
+		"because the device was away, or for arriving faster than the line.",
+		func(w *loop.WireStats) uint64 { return w.NoFrame + w.TooLong + w.Down + w.Overrun }},
 }
 
 // lateness exports how late frames left, in virtual seconds, as a classic histogram.

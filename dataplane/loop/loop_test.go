@@ -30,7 +30,7 @@ type bench struct {
 
 func start(t *testing.T, open func() (loop.Wire, error)) *bench {
 	t.Helper()
-	b := &bench{relay: &conform.Relay{Keep: true}, pool: frame.NewPool(64, 2048)}
+	b := &bench{relay: &conform.Relay{Keep: true}, pool: frame.NewPool(2048, 2048)}
 	b.watch = conform.Watch(b.relay, 2)
 	page := clock.Private(unit.Never)
 	g, err := clock.NewGovernor(page, 1, 1e6)
@@ -133,6 +133,36 @@ func TestFramesCrossInOrderAtTheirStamps(t *testing.T) {
 		}
 	}
 }
+
+// Real senders know nothing of the emulated rate: what they send at once arrives one after the
+// other, and no more of it than a NIC would hold.
+func TestUnpacedArrivalsAreSerialised(t *testing.T) {
+	b := start(t, nil)
+	burst := make([][]byte, 40)
+	for i := range burst {
+		burst[i] = make([]byte, 976) // 1000 bytes on the line: 200 ns at 40 Gb/s
+	}
+	b.far[0].Push(burst...)
+	b.eventually(t, "all have arrived", func() bool { return len(b.relay.Log) == len(burst) })
+	for i := 1; i < len(burst); i++ {
+		if gap := b.relay.Log[i].At - b.relay.Log[i-1].At; gap < 200 {
+			t.Fatalf("arrival %d is %v ns after the one in front, want at least 200", i, int64(gap))
+		}
+	}
+	flood := make([][]byte, 1000) // a megabyte
+	for i := range flood {
+		flood[i] = make([]byte, 976)
+	}
+	b.far[0].Push(flood...)
+	b.eventually(t, "all is accounted for", func() bool {
+		return uint64(len(b.relay.Log))+b.lost() == uint64(len(burst)+len(flood))
+	})
+	var lost uint64
+	b.eventually(t, "the loss is counted", func() bool { lost = b.lost(); return lost > 0 })
+}
+
+// lost is what the first port lost, for the loop's thread.
+func (b *bench) lost() uint64 { return b.loop.Lost(0) }
 
 func TestPortGoesDownAndComesBack(t *testing.T) {
 	var again *looptest.Wire

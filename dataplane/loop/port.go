@@ -8,6 +8,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // port is a port of the device at work: the outlet of its emulated link and the inlet of its wire.
@@ -22,6 +23,7 @@ type port struct {
 	sent    int            // frames that Send took since the last Flush
 	handing int            // of this turn, end in the peer's socket, not yet announced
 	last    unit.Time      // of the latest arrival: a wire does not reorder
+	inlet   unit.Serial    // of arrivals from a sender that nobody paces
 	missing int64          // real time since which a frame is on its way and the ring is empty
 }
 
@@ -54,8 +56,17 @@ func (p *port) arrive(a *Arrival) {
 	l := p.loop
 	at := l.now
 	if v, ok := l.cfg.Clock.Page().Virtual(a.Mono); ok && a.Mono != 0 {
-		at = max(min(at, v), p.last)
+		at = min(at, v)
 	}
+	if p.RxLink == NoLink {
+		var room bool
+		if at, room = p.serialise(at, a.Frame.Len()); !room {
+			p.past.Overrun++
+			a.Frame.Release()
+			return
+		}
+	}
+	at = max(at, p.last)
 	p.last = at
 	l.stats.Arrived.Add(l.now.Sub(at))
 	if decided := l.engine.Now(); at < decided {
@@ -65,6 +76,20 @@ func (p *port) arrive(a *Arrival) {
 		l.tap(at, p.id, In, a.Frame)
 	}
 	l.engine.Arrive(l.node, p.id, at, a.Frame)
+}
+
+// maxInlet is what a NIC holds of arrivals that came faster than its line.
+const maxInlet = 256 * unit.KB
+
+// serialise puts a frame from a real sender, which knows nothing of the emulated link's rate, onto
+// the line: its last bit arrives when those before it have passed. It reports false if more waits
+// than a NIC would hold.
+func (p *port) serialise(at unit.Time, n unit.Bytes) (unit.Time, bool) {
+	start := max(at, p.last)
+	if p.Link.Rate.BytesIn(start.Sub(at)) > maxInlet {
+		return 0, false
+	}
+	return start.Add(p.inlet.Time(wire.OnLine(n), p.Link.Rate)), true
 }
 
 // account tells the clock what was taken from the link, and gives up on what does not come.
@@ -224,6 +249,12 @@ func (l *Loop) PortDown(name string, why error) error {
 
 // Up reports whether a port has a working wire. For the loop's thread only.
 func (l *Loop) Up(id dataplane.PortID) bool { return l.ports[id].Wire != nil }
+
+// Lost is how many frames a port lost between machine and kernel. For the loop's thread only.
+func (l *Loop) Lost(id dataplane.PortID) uint64 {
+	st := l.ports[id].wireStats()
+	return st.Lost()
+}
 
 // Link is a port's sending side, for faults and rate changes. For the loop's thread only.
 func (l *Loop) Link(id dataplane.PortID) *link.Sender { return l.ports[id].sender }

@@ -33,6 +33,7 @@ type WireStats struct {
 	NoFrame     uint64 // arrived while the frame pool was empty
 	TooLong     uint64 // longer than a frame of the pool
 	Down        uint64 // to be sent while the wire was down
+	Overrun     uint64 // from a sender that nobody paces, more than a NIC would hold
 	RingDropped uint64 // kernel: dropped, no fill descriptor or other
 	RingFull    uint64 // kernel: receive ring full
 	FillEmpty   uint64 // kernel: fill ring found empty
@@ -44,6 +45,7 @@ func (a WireStats) Plus(b WireStats) WireStats {
 	return WireStats{
 		Received: a.Received + b.Received, Sent: a.Sent + b.Sent, OnDevice: a.OnDevice + b.OnDevice,
 		NoFrame: a.NoFrame + b.NoFrame, TooLong: a.TooLong + b.TooLong, Down: a.Down + b.Down,
+		Overrun:     a.Overrun + b.Overrun,
 		RingDropped: a.RingDropped + b.RingDropped, RingFull: a.RingFull + b.RingFull,
 		FillEmpty: a.FillEmpty + b.FillEmpty, TxInvalid: a.TxInvalid + b.TxInvalid,
 	}
@@ -51,5 +53,5 @@ func (a WireStats) Plus(b WireStats) WireStats {
 
 // Lost is how many frames were lost between the device and the kernel.
 func (a WireStats) Lost() uint64 {
-	return a.NoFrame + a.TooLong + a.Down + a.RingDropped + a.RingFull + a.TxInvalid
+	return a.NoFrame + a.TooLong + a.Down + a.Overrun + a.RingDropped + a.RingFull + a.TxInvalid
 }

@@ -21,11 +21,9 @@ type gathered struct {
 	nicSeries []daemon.Samples
 }
 
-func daemonSample(d time.Duration) daemon.SampleRequest {
-	return daemon.SampleRequest{
-		IntervalNs: sampleInterval.Nanoseconds(),
-		Count:      int(d / sampleInterval),
-	}
+func (in *Incast) sample() daemon.SampleRequest {
+	d := in.interval()
+	return daemon.SampleRequest{IntervalNs: d.Nanoseconds(), Count: int(in.Duration / d)}
 }
 
 // collect reads all daemons and makes the run's result.
@@ -132,7 +130,7 @@ func differences(cumulative []float64) []float64 {
 
 // totals fills in the figures of the table.
 func (s *session) totals(run *result.Run, g *gathered) {
-	first := int(s.Warmup / sampleInterval)
+	first := int(s.Warmup / s.interval())
 	span := float64(len(run.Series.TimeNs) - first)
 	var sum, squares float64
 	for i, name := range s.flows {
@@ -160,7 +158,7 @@ func (s *session) totals(run *result.Run, g *gathered) {
 	}
 	if sent, ok := g.swSeries.Column(switchd.ColumnSentLineBytes); ok && span > 0 {
 		bits := 8 * (sent[len(sent)-1] - sent[min(first, len(sent)-1)])
-		run.LinkUtilisation = bits / (span * sampleInterval.Seconds() * float64(s.Rate))
+		run.LinkUtilisation = bits / (span * s.interval().Seconds() * float64(s.Rate))
 	}
 	run.ECNMarkedPackets = q.MarkedPackets
 	run.CNPsSent = g.nics[s.Senders].Counters["np_cnp_sent"]

@@ -20,6 +20,15 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+func TestSamplesAreBounded(t *testing.T) {
+	for _, d := range []time.Duration{time.Millisecond, 60 * time.Millisecond, time.Hour} {
+		in := Incast{Duration: d}
+		if n := in.sample().Count; n < 1 || n > mostSamples {
+			t.Errorf("%v: %d samples", d, n)
+		}
+	}
+}
+
 // faithful is a run of two hosts in which nothing went wrong.
 func faithful() (*session, *gathered) {
 	in := DefaultIncast()

@@ -49,7 +49,8 @@ func DefaultIncast() Incast {
 }
 
 const (
-	sampleInterval = 50 * time.Microsecond
+	finestSample = 50 * time.Microsecond
+	mostSamples  = 4000
 	drain          = 2 * time.Millisecond // after the flows stop, for what is on its way
 	queueDepth     = 4                    // messages outstanding per flow
 )
@@ -89,6 +90,16 @@ func (in *Incast) scenario() result.Scenario {
 			"rocelab demo --senders %d --rate %v --delay %v --duration %v --warmup %v",
 			in.Senders, in.Rate, in.Delay, in.Duration, in.Warmup),
 	}
+}
+
+// interval is the time between samples: as fine as DCQCN's timers, or as the length of the run
+// allows.
+func (in *Incast) interval() time.Duration {
+	d := finestSample
+	for in.Duration/d > mostSamples {
+		d *= 2
+	}
+	return d
 }
 
 // bottleneck is the switch port of the receiver, which is the last host.

@@ -77,7 +77,7 @@ func none() any { return nil }
 
 // observe starts samplers everywhere and the capture at the switch.
 func (s *session) observe(ctx context.Context) error {
-	sample := daemonSample(s.Duration)
+	sample := s.sample()
 	if err := s.post(ctx, "sw0", "/v1/sample", switchd.SampleRequest{SampleRequest: sample,
 		Port: s.bottleneck(), Queue: dataQueue}, nil); err != nil {
 		return err

@@ -35,7 +35,7 @@ type conn struct {
 	psn     ib.PSN // our first
 	cnps    uint64 // received
 
-	ccTimer, qpTimer, notifyTimer ratelimit.Timer
+	timers ratelimit.TimerID // the first of its timers; the kind is added
 
 	links [memberships]link
 }
@@ -87,11 +87,9 @@ func (n *NIC) CreateQP(cfg qp.Config) (Local, error) {
 	c := &conn{cc: n.cfg.CC.New(n.cfg.Rate), notify: cc.NewNotificationPoint(n.cfg.CNPInterval),
 		psn: ib.MakePSN(uint32(n.random.Uint64()))}
 	c.qp = qp.New(cfg, n.memory, qp.NewCQ(cfg.SendQueue+cfg.ReceiveQueue), &n.transport)
-	c.flow.Init(n.now, slot, kindPace, uint8(n.priority(n.cfg.DSCP.Data)), c.cc.Limit().Rate,
-		n.cfg.Burst)
-	c.ccTimer.Owner, c.ccTimer.Kind = slot, kindCC
-	c.qpTimer.Owner, c.qpTimer.Kind = slot, kindQP
-	c.notifyTimer.Owner, c.notifyTimer.Kind = slot, kindNotify
+	c.timers = timersOf(slot)
+	c.flow.Init(n.now, slot, c.timers+kindPace, uint8(n.priority(n.cfg.DSCP.Data)),
+		c.cc.Limit().Rate, n.cfg.Burst)
 	n.conns[slot] = c
 	if err := c.qp.Init(); err != nil {
 		return Local{}, err
@@ -183,9 +181,9 @@ func (n *NIC) DestroyQP(qpn ib.QPN) error {
 		return fmt.Errorf("destroy QP %v: %w", qpn, ErrNoQP)
 	}
 	n.pacer.Deactivate(&c.flow)
-	n.wheel.Cancel(&c.ccTimer)
-	n.wheel.Cancel(&c.qpTimer)
-	n.wheel.Cancel(&c.notifyTimer)
+	n.wheel.Cancel(c.timers + kindCC)
+	n.wheel.Cancel(c.timers + kindQP)
+	n.wheel.Cancel(c.timers + kindNotify)
 	n.cnps.remove(c, inCNPs)
 	n.acks.remove(c, inAcks)
 	n.completed.remove(c, inCompleted)

@@ -33,12 +33,10 @@ type NIC struct {
 	memory *qp.Memory
 	conns  []*conn  // by slot; nil is free
 	free   []uint32 // free slots
-	wheel  ratelimit.Wheel
+	wheel  *ratelimit.Wheel
 	pacer  *ratelimit.Pacer
 
-	pause      pfc.Receiver
-	pauseTimer ratelimit.Timer
-	poolTimer  ratelimit.Timer // tries again when the pool was empty
+	pause pfc.Receiver
 
 	cnps      list // QPs that owe a CNP
 	acks      list // QPs that owe an ACK or NAK
@@ -74,8 +72,8 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 		conns: make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
 		pause: pfc.NewReceiver(cfg.Rate, cfg.PFC)}
 	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)
-	n.pacer = ratelimit.NewPacer(&n.wheel)
-	n.pauseTimer.Kind, n.poolTimer.Kind = kindPause, kindPool
+	n.wheel = ratelimit.NewWheel(int(timersOf(uint32(cfg.MaxQPs))))
+	n.pacer = ratelimit.NewPacer(n.wheel)
 	for i := range n.free {
 		n.free[i] = uint32(cfg.MaxQPs - 1 - i)
 	}
@@ -97,7 +95,7 @@ func (n *NIC) SetLink(now unit.Time, _ dataplane.PortID, up bool) {
 	n.now, n.up = now, up
 	if !up {
 		n.pause.Reset(now)
-		n.wheel.Cancel(&n.pauseTimer)
+		n.wheel.Cancel(pauseTimer)
 	}
 	n.kick()
 }

@@ -53,7 +53,7 @@ func (n *NIC) pfc(now unit.Time, f *frame.Frame) frame.Reason {
 		return frame.DropMalformed
 	}
 	n.pause.Receive(now, body)
-	n.wheel.Set(&n.pauseTimer, n.pause.NextWake())
+	n.wheel.Set(pauseTimer, n.pause.NextWake())
 	return frame.NoReason
 }
 
@@ -107,7 +107,7 @@ func (n *NIC) marked(now unit.Time, c *conn) {
 	if c.notify.Marked(now) {
 		n.cnps.add(c, inCNPs)
 	}
-	n.arm(&c.notifyTimer, c.notify.NextWake())
+	n.arm(c.timers+kindNotify, c.notify.NextWake())
 }
 
 // congestion is a CNP for the reaction point.

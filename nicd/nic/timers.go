@@ -7,15 +7,24 @@ import (
 	"github.com/rocelab/rocelab/ratelimit"
 )
 
-// The kinds of deadline in the wheel. The owner of the first four is the QP's slot.
+// The NIC's own timers in the wheel.
 const (
-	kindPace uint8 = iota
+	pauseTimer ratelimit.TimerID = iota // end of the earliest pause
+	poolTimer                           // tries again when the pool was empty
+	ownTimers
+)
+
+// The timers of each QP, which stand behind the NIC's own by slot.
+const (
+	kindPace ratelimit.TimerID = iota
 	kindCC
 	kindQP
 	kindNotify
-	kindPause
-	kindPool
+	kinds
 )
+
+// timersOf is the first timer of the QP in a slot.
+func timersOf(slot uint32) ratelimit.TimerID { return ownTimers + ratelimit.TimerID(slot)*kinds }
 
 // poolRetry is how long the NIC waits when the frame pool was empty: about a packet's time.
 const poolRetry = time.Microsecond
@@ -26,20 +35,21 @@ func (n *NIC) NextWake() unit.Time { return n.wheel.Next() }
 // Wake handles every deadline that has passed, in order.
 func (n *NIC) Wake(now unit.Time) {
 	n.now = now
-	for t := n.wheel.Pop(now); t != nil; t = n.wheel.Pop(now) {
-		switch t.Kind {
-		case kindPause:
+	for id, ok := n.wheel.Pop(now); ok; id, ok = n.wheel.Pop(now) {
+		switch id {
+		case pauseTimer:
 			n.pause.Wake(now)
-			n.wheel.Set(&n.pauseTimer, n.pause.NextWake())
-		case kindPool: // kick below
+			n.wheel.Set(pauseTimer, n.pause.NextWake())
+		case poolTimer: // kick below
 		default:
-			n.expired(now, n.conns[t.Owner], t.Kind)
+			id -= ownTimers
+			n.expired(now, n.conns[id/kinds], id%kinds)
 		}
 	}
 	n.kick()
 }
 
-func (n *NIC) expired(now unit.Time, c *conn, kind uint8) {
+func (n *NIC) expired(now unit.Time, c *conn, kind ratelimit.TimerID) {
 	switch kind {
 	case kindPace:
 		n.pacer.Expired(now, &c.flow)
@@ -56,15 +66,15 @@ func (n *NIC) expired(now unit.Time, c *conn, kind uint8) {
 		if c.notify.Wake(now) {
 			n.cnps.add(c, inCNPs)
 		}
-		n.arm(&c.notifyTimer, c.notify.NextWake())
+		n.arm(c.timers+kindNotify, c.notify.NextWake())
 	}
 }
 
 // arm makes sure that the wheel wakes not later than at. An earlier deadline stays: moving the
 // timer on each acknowledgement would cost more than waking once for nothing.
-func (n *NIC) arm(t *ratelimit.Timer, at unit.Time) {
-	if at != unit.Never && (!t.Armed() || t.At() > at) {
-		n.wheel.Set(t, at)
+func (n *NIC) arm(id ratelimit.TimerID, at unit.Time) {
+	if at != unit.Never && (!n.wheel.Armed(id) || n.wheel.At(id) > at) {
+		n.wheel.Set(id, at)
 	}
 }
 
@@ -73,7 +83,7 @@ func (n *NIC) limit(now unit.Time, c *conn) {
 	l := c.cc.Limit()
 	c.window = l.Window
 	n.pacer.SetRate(now, &c.flow, l.Rate)
-	n.arm(&c.ccTimer, c.cc.NextWake())
+	n.arm(c.timers+kindCC, c.cc.NextWake())
 }
 
 // settle follows up any call into a QP: what it owes, what it may send, when it must be woken.
@@ -87,5 +97,5 @@ func (n *NIC) settle(now unit.Time, c *conn) {
 	if c.qp.CQ().Len() > 0 {
 		n.completed.add(c, inCompleted)
 	}
-	n.arm(&c.qpTimer, c.qp.Deadline())
+	n.arm(c.timers+kindQP, c.qp.Deadline())
 }

@@ -24,7 +24,7 @@ func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 	f := n.pool.Get()
 	if f == nil {
 		n.counters.TxNoFrame++
-		n.wheel.Set(&n.poolTimer, now.Add(poolRetry))
+		n.wheel.Set(poolTimer, now.Add(poolRetry))
 		return nil
 	}
 	prio, ok := n.notification(f, running)
@@ -81,7 +81,7 @@ func (n *NIC) answer(f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok boo
 func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool) {
 	var o ib.Outgoing
 	for flow := n.pacer.Next(uint8(running)); flow != nil; flow = n.pacer.Next(uint8(running)) {
-		c := n.conns[flow.Timer.Owner]
+		c := n.conns[flow.Owner]
 		if !c.qp.Next(now, c.window, &o) {
 			n.pacer.Deactivate(flow)
 			continue
@@ -93,7 +93,7 @@ func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Pri
 			n.pacer.Deactivate(flow)
 		}
 		n.limit(now, c)
-		n.arm(&c.qpTimer, c.qp.Deadline())
+		n.arm(c.timers+kindQP, c.qp.Deadline())
 		return n.priority(n.cfg.DSCP.Data), true
 	}
 	return 0, false

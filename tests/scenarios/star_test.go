@@ -19,6 +19,9 @@ import (
 	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
+// flowDepth is how many messages a flow has under way at a time.
+const flowDepth = 4
+
 // setup is what a star is built from. The last host receives from all others.
 type setup struct {
 	senders   int
@@ -59,7 +62,13 @@ const (
 	frameSize    = 1792
 )
 
-func hostMAC(i int) wire.MAC { return wire.MAC{2, 0, 0, 0, 0, byte(i + 1)} }
+// Addresses and seeds are those that a lab gives to the hosts of a star, whose first node is the
+// switch: so the same packets have the same bytes there.
+func hostMAC(i int) wire.MAC { return wire.MAC{2, 0x72, 0, 0, 0, byte(i)} }
+
+func hostIP(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}) }
+
+func hostSeed(i int) uint64 { return uint64(i) + 2 }
 
 func newStar(t testing.TB, s setup) *star {
 	t.Helper()
@@ -79,9 +88,9 @@ func newStar(t testing.TB, s setup) *star {
 func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
 	t.Helper()
 	c := nicd.Default()
-	c.MAC, c.IPv4 = hostMAC(i), netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
+	c.MAC, c.IPv4 = hostMAC(i), hostIP(i)
 	c.Port = daemon.PortConfig{Name: "eth0", Rate: s.rate(i), Delay: s.delay}
-	c.CC.Algorithm, c.Seed = s.algorithm, uint64(i)+1
+	c.CC.Algorithm, c.Seed = s.algorithm, hostSeed(i)
 	machine, err := c.Machine()
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +153,7 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 		}
 	}
 	return app.Flow{Name: fmt.Sprintf("h%d > h%d", i+1, s.receiver()+1), QPN: locals[0].QPN,
-		Op: qp.Write, Depth: 4,
+		Op: qp.Write, Depth: flowDepth,
 		Local:  qp.Local{Key: regions[0].Key, VA: regions[0].VA, Length: s.message},
 		Remote: qp.Remote{VA: regions[1].VA, RKey: regions[1].Key}}
 }
