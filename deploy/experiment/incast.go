@@ -51,8 +51,8 @@ func DefaultIncast() Incast {
 const (
 	finestSample = 50 * time.Microsecond
 	mostSamples  = 4000
-	drain          = 2 * time.Millisecond // after the flows stop, for what is on its way
-	queueDepth     = 4                    // messages outstanding per flow
+	drain        = 2 * time.Millisecond // after the flows stop, for what is on its way
+	queueDepth   = 4                    // messages outstanding per flow
 )
 
 // Run executes the scenario. Progress goes to out, a line a second; log gets what an operator
