@@ -160,7 +160,9 @@ func (c *Config) Validate() []daemon.Fault {
 func (c *Config) validateGroups(f *faults) {
 	lossless := make(map[uint8]bool)
 	for _, tc := range c.PFCEnable {
-		lossless[c.TCToPG[tc]] = true
+		if pg, mapped := c.TCToPG[tc]; mapped {
+			lossless[pg] = true
+		}
 	}
 	for _, tc := range sortedKeys(c.TCToPG) {
 		f.unless(slices.Contains(c.PFCEnable, tc) || !lossless[c.TCToPG[tc]],

@@ -36,13 +36,8 @@ func Load(path string, cfg Validator) error {
 
 // Decode is Load on bytes; name stands for the file in errors.
 func Decode(name string, text []byte, cfg Validator) error {
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(cfg); err != nil && !errors.Is(err, io.EOF) {
-		return decodeError(name, err)
-	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: more than one YAML document", name)
+	if err := strict(name, text, cfg); err != nil {
+		return err
 	}
 	faults := cfg.Validate()
 	if len(faults) == 0 {
@@ -60,6 +55,102 @@ func Decode(name string, text []byte, cfg Validator) error {
 		)
 	}
 	return errors.Join(all...)
+}
+
+// maxScalars bounds how many unreadable values one error lists.
+const maxScalars = 20
+
+// strict decodes one document and refuses unknown keys. The decoder stops at the first value that
+// a type's own reader refuses, and does not say where it is; such a value is looked up, blanked,
+// and the rest read again, so that all are named.
+func strict(name string, text []byte, cfg any) error {
+	var all []error
+	text = bytes.Clone(text)
+	for range maxScalars {
+		dec := yaml.NewDecoder(bytes.NewReader(text))
+		dec.KnownFields(true)
+		err := dec.Decode(cfg)
+		switch {
+		case err == nil:
+			if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+				all = append(all, fmt.Errorf("%s: more than one YAML document", name))
+			}
+			return errors.Join(all...)
+		case errors.Is(err, io.EOF): // an empty file
+			return errors.Join(all...)
+		}
+		at, path, ok := culprit(text, err)
+		if !ok {
+			return errors.Join(append(all, decodeError(name, err))...)
+		}
+		all = append(all, fmt.Errorf("%s:%d: %s: %w", name, at.Line, path, err))
+		if !blank(text, at) {
+			break
+		}
+	}
+	return errors.Join(all...)
+}
+
+// culprit finds the value that an error without a line quotes.
+func culprit(text []byte, err error) (at *yaml.Node, path string, ok bool) {
+	var root yaml.Node
+	if yamlLine.MatchString(err.Error()) || yaml.Unmarshal(text, &root) != nil {
+		return nil, "", false
+	}
+	at, path = find(&root, "", func(n *yaml.Node) bool {
+		return n.Value != "" && strings.Contains(err.Error(), strconv.Quote(n.Value))
+	})
+	return at, path, at != nil
+}
+
+// find returns the first scalar value that matches, with its field path.
+func find(n *yaml.Node, path string, match func(*yaml.Node) bool) (*yaml.Node, string) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if match(n) {
+			return n, path
+		}
+	case yaml.DocumentNode:
+		return find(n.Content[0], path, match)
+	case yaml.SequenceNode:
+		for i, c := range n.Content {
+			if at, p := find(c, fmt.Sprintf("%s[%d]", path, i), match); at != nil {
+				return at, p
+			}
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			p := strings.TrimPrefix(path+"."+n.Content[i].Value, ".")
+			if at, p := find(n.Content[i+1], p, match); at != nil {
+				return at, p
+			}
+		}
+	}
+	return nil, ""
+}
+
+// blank overwrites a value in the text with null, keeping all lines and columns.
+func blank(text []byte, at *yaml.Node) bool {
+	line := text
+	for range at.Line - 1 {
+		_, line, _ = bytes.Cut(line, []byte("\n"))
+	}
+	value := line[min(at.Column-1, len(line)):]
+	if at.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 && len(value) > 0 {
+		value[0] = ' '
+		value = value[1:]
+	}
+	if !bytes.HasPrefix(value, []byte(at.Value)) {
+		return false
+	}
+	for i := range at.Value {
+		value[i] = ' '
+	}
+	value[0] = '~'
+	if rest := value[len(at.Value):]; len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+		rest[0] = ' '
+	}
+	return true
 }
 
 var (

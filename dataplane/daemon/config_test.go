@@ -59,6 +59,28 @@ ports:
 	}
 }
 
+func TestDecodeNamesEveryUnreadableValue(t *testing.T) {
+	const text = `name: sw0
+ports:
+  - name: swp1
+    rate: fast
+  - {name: swp2, rate: "40GB"}
+  - {name: swp3, rate: 'soon', delay: 1us}
+`
+	var c testConfig
+	err := Decode("sw.yaml", []byte(text), &c)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	const end = ": want a number with Gb/s, Mb/s, kb/s or b/s"
+	want := `sw.yaml:4: ports[0].rate: rate "fast"` + end + "\n" +
+		`sw.yaml:5: ports[1].rate: rate "40GB"` + end + "\n" +
+		`sw.yaml:6: ports[2].rate: rate "soon"` + end
+	if err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
 func TestDecodeIsStrict(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: a\ncolour: red\n":           "x.yaml:2: unknown key colour",

@@ -254,7 +254,7 @@ func TestMissingDeviceIsNamed(t *testing.T) {
 	_, err := New(Spec{Kind: "switchd", Device: &conform.Relay{}, Pool: frame.NewPool(8, 2048),
 		XSK: xsk.DefaultOptions, Log: slog.New(slog.DiscardHandler), Common: Common{Name: "x"},
 		Ports: []PortConfig{{Name: "nosuchdev0", Rate: 1e9}}})
-	if err == nil || !strings.Contains(err.Error(), "port nosuchdev0: Link not found") {
+	if err == nil || !strings.Contains(err.Error(), "port nosuchdev0: no such device") {
 		t.Errorf("error %v", err)
 	}
 }

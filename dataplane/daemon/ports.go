@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -49,7 +50,13 @@ func (w *portWire) Close() error {
 func (p *ports) open(i int, name string) (wire loop.Wire, err error) {
 	err = netspace.Do(p.netns, func() error {
 		dev, err := netlink.LinkByName(name)
-		if err != nil {
+		var missing netlink.LinkNotFoundError
+		switch {
+		case errors.As(err, &missing) && p.netns != "":
+			return fmt.Errorf("port %s: no such device in network namespace %s", name, p.netns)
+		case errors.As(err, &missing):
+			return fmt.Errorf("port %s: no such device", name)
+		case err != nil:
 			return fmt.Errorf("port %s: %w", name, err)
 		}
 		if need := dev.Attrs().MTU + ethHeader; need > p.opts.MaxFrame() {
