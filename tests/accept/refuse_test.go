@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,16 +17,25 @@ import (
 )
 
 // daemonPid finds the daemon of a node by its configuration file.
-func daemonPid(t *testing.T, lab, node string) (pid int) {
+func daemonPid(t *testing.T, lab, node string) int {
 	t.Helper()
-	out, err := exec.Command("pgrep", "-f", "/run/rocelab/"+lab+"/"+node+".yaml").Output()
+	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
-		t.Fatalf("no daemon of %s: %v", node, err)
+		t.Fatal(err)
 	}
-	for _, c := range strings.Fields(string(out))[0] {
-		pid = pid*10 + int(c-'0')
+	for _, p := range procs {
+		line, err := os.ReadFile(p)
+		if err != nil || !strings.Contains(string(line), "/run/rocelab/"+lab+"/"+node+".yaml") {
+			continue // ended meanwhile, or another one
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pid
 	}
-	return pid
+	t.Fatalf("no daemon of %s", node)
+	return 0
 }
 
 // waitGone waits until a process has ended.
