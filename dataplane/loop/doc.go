@@ -3,7 +3,7 @@
 // One locked thread turns, and each turn is
 //
 //	read the clock once -> take arrivals from the wires, with their XDP time stamps
-//	-> run the engine up to now -> hand due frames to the kernel -> publish the next deadline
+//	-> run the engine up to now, handing due frames to the kernel -> publish the next deadline
 //	-> ppoll over the wires until then
 //
 // Arrivals and deadlines run in time order up to now, so a late wake-up changes when frames leave
