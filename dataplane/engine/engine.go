@@ -105,12 +105,13 @@ func (e *Engine) Run(t unit.Time) {
 
 // Step handles the earliest event and reports whether there was one.
 func (e *Engine) Step() bool {
-	q := &e.inside
-	if len(e.wires.heap) > 0 && (len(q.heap) == 0 || e.wires.heap[0].before(&q.heap[0])) {
-		q = &e.wires
-	}
-	if len(q.heap) == 0 {
+	inside, wire := e.inside.first(), e.wires.first()
+	if inside == nil && wire == nil {
 		return false
+	}
+	q := &e.inside
+	if inside == nil || (wire != nil && wire.before(inside)) {
+		q = &e.wires
 	}
 	ev := q.pop()
 	e.now = ev.at

@@ -27,13 +27,73 @@ type event struct {
 
 func (a *event) before(b *event) bool { return a.at < b.at || (a.at == b.at && a.seq < b.seq) }
 
-// queue is a four-ary heap of events ordered by time, then by the order of scheduling. Four-ary
-// because the heap lives in few cache lines and sift-down dominates.
-type queue struct{ heap []event }
+// queue is the events in the order of time, then of scheduling. Frames mostly come in that order:
+// a burst from one wire, or frames that leave on one. Those stand in a line, and everything else
+// is in a heap; what is earliest is at the front of one of the two.
+type queue struct {
+	heap  []event
+	line  []event // from front on, sorted
+	front int
+}
 
-const arity = 4
+// first is the earliest event, nil if there is none. It is good until the next push or pop.
+func (q *queue) first() *event {
+	switch {
+	case q.front == len(q.line):
+		if len(q.heap) == 0 {
+			return nil
+		}
+		return &q.heap[0]
+	case len(q.heap) == 0 || q.line[q.front].before(&q.heap[0]):
+		return &q.line[q.front]
+	}
+	return &q.heap[0]
+}
+
+func (q *queue) next() unit.Time {
+	if e := q.first(); e != nil {
+		return e.at
+	}
+	return unit.Never
+}
 
 func (q *queue) push(e event) {
+	frame := e.kind == evArrive || e.kind == evDeliver
+	if n := len(q.line); frame && (q.front == n || q.line[n-1].before(&e)) {
+		q.join(e)
+		return
+	}
+	q.pushHeap(e)
+}
+
+// pop takes out the earliest event; there must be one.
+func (q *queue) pop() event {
+	if q.front < len(q.line) && (len(q.heap) == 0 || q.line[q.front].before(&q.heap[0])) {
+		e := q.line[q.front]
+		q.line[q.front] = event{} // drop references
+		if q.front++; q.front == len(q.line) {
+			q.line, q.front = q.line[:0], 0
+		}
+		return e
+	}
+	return q.popHeap()
+}
+
+// join puts an event at the end of the line. A line that never runs empty moves up when half of its
+// memory is behind the front, so that it grows no more than the frames in it.
+func (q *queue) join(e event) {
+	if len(q.line) == cap(q.line) && q.front > len(q.line)/2 {
+		n := copy(q.line, q.line[q.front:])
+		clear(q.line[n:])
+		q.line, q.front = q.line[:n], 0
+	}
+	q.line = append(q.line, e)
+}
+
+// The heap is four-ary because it lives in few cache lines and sift-down dominates.
+const arity = 4
+
+func (q *queue) pushHeap(e event) {
 	q.heap = append(q.heap, e)
 	i := len(q.heap) - 1
 	for i > 0 {
@@ -47,14 +107,7 @@ func (q *queue) push(e event) {
 	q.heap[i] = e
 }
 
-func (q *queue) next() unit.Time {
-	if len(q.heap) == 0 {
-		return unit.Never
-	}
-	return q.heap[0].at
-}
-
-func (q *queue) pop() event {
+func (q *queue) popHeap() event {
 	top := q.heap[0]
 	last := len(q.heap) - 1
 	e := q.heap[last]
