@@ -63,6 +63,10 @@ const burst = 256
 // maxSleep bounds a sleep in real time, so that a change of the clock's speed is noticed.
 const maxSleep = 5 * time.Millisecond
 
+// shortest is the shortest sleep, in real time: going to sleep and waking up take longer than that,
+// so another turn is sooner done.
+const shortest = 2 * time.Microsecond
+
 // Loop runs one device. Run is its thread; the other methods may be called from any goroutine.
 type Loop struct {
 	cfg     Config
@@ -172,7 +176,7 @@ func (l *Loop) sleep(deadline unit.Time, backlog bool) error {
 	if backlog {
 		wait = 20 * time.Microsecond // for transmit chunks to come back
 	}
-	if wait == 0 {
+	if wait < shortest {
 		return nil
 	}
 	for i, p := range l.ports {
