@@ -41,7 +41,8 @@ unit: ## tests that need neither root nor tools
 
 .PHONY: race
 race: ## the drivers and daemons under the race detector (root)
-	@CGO_ENABLED=1 $(GO) test -race -timeout 20m ./dataplane/... ./deploy/... ./switchd ./nicd
+	@CGO_ENABLED=1 $(GO) test -race -timeout 20m ./dataplane/... ./deploy/experiment ./deploy/lab \
+		./switchd ./nicd ./tests/conformance
 
 .PHONY: sim
 sim: ## scenarios in virtual time
