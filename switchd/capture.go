@@ -38,24 +38,17 @@ func (s *server) startCapture(r CaptureRequest) (struct{}, error) {
 			}
 		}
 	}
-	var busy bool
-	if err := s.Loop.Do(func(unit.Time) { busy = s.capture != nil }); err != nil {
-		return struct{}{}, err
-	}
-	if busy {
+	s.capturing.Lock()
+	defer s.capturing.Unlock()
+	if s.capture != nil {
 		return struct{}{}, errors.New("a capture is at work already")
 	}
 	var err error
-	if c.Capture, err = capture.Start(
-		r.Path,
-		ifaces,
-		capture.Options{Frames: r.Frames},
-	); err != nil {
+	c.Capture, err = capture.Start(r.Path, ifaces, capture.Options{Frames: r.Frames})
+	if err != nil {
 		return struct{}{}, err
 	}
-	if err := s.Loop.Do(func(unit.Time) { s.capture = c }); err != nil {
-		return struct{}{}, errors.Join(err, c.Close())
-	}
+	s.capture = c
 	return struct{}{}, s.Loop.SetTap(c.take)
 }
 
@@ -82,16 +75,16 @@ func isPFC(b []byte) bool {
 }
 
 func (s *server) stopCapture(struct{}) (res CaptureResult, err error) {
-	if err := s.Loop.SetTap(nil); err != nil {
-		return res, err
-	}
-	var c *portCapture
-	if err := s.Loop.Do(func(unit.Time) { c, s.capture = s.capture, nil }); err != nil {
-		return res, err
-	}
+	s.capturing.Lock()
+	defer s.capturing.Unlock()
+	c := s.capture
 	if c == nil {
 		return res, errors.New("no capture is at work")
 	}
+	if err := s.Loop.SetTap(nil); err != nil {
+		return res, err
+	}
+	s.capture = nil
 	err = c.Close()
 	res.Dropped = c.Dropped.Load()
 	return res, err

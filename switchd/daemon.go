@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/rocelab/rocelab/bpf"
@@ -19,16 +20,20 @@ import (
 	"github.com/rocelab/rocelab/switchd/qos"
 )
 
-// server is a switch at work. Its fields are for the loop's thread once it runs.
+// server is a switch at work. Its fields are for the loop's thread once it runs, but for
+// the capture.
 type server struct {
 	*daemon.Daemon
 	sw      *pipeline.Switch
 	names   map[string]dataplane.PortID
 	sampler *daemon.Sampler
 	sampled *QueueLength
-	capture *portCapture
-	params  []daemon.Parameter
-	snap    pipeline.Snapshot
+
+	capturing sync.Mutex // of capture: requests come at any time
+	capture   *portCapture
+
+	params []daemon.Parameter
+	snap   pipeline.Snapshot
 }
 
 // Base is the common part of the configuration.
@@ -63,6 +68,8 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	s.handle(s.Control)
 	err = s.Run(ctx)
+	s.capturing.Lock()
+	defer s.capturing.Unlock()
 	if s.capture != nil {
 		s.capture.Close() // the loop has ended, so nothing records any more
 	}
