@@ -101,6 +101,9 @@ func TestFramesOnTheirWayCountAsDeadlines(t *testing.T) {
 	if v, _ := c.now(unit.Never); v != 3500 {
 		t.Errorf("with a frame on its way since 3000 the clock shows %d, want 3500", v)
 	}
+	if n := links.OnTheWay(2); n != 4 {
+		t.Errorf("%d on their way, want 4", n)
+	}
 	links.Took(2, 3, 3400)
 	if limit := p.limit(-1); limit != 3900 {
 		t.Errorf("one is still on its way; the limit is %v, want 3900", limit)

@@ -59,6 +59,13 @@ func (l Links) Took(link, n int, now unit.Time) {
 	l.page.words.At(base + linkTaken).Add(uint64(n))
 }
 
+// OnTheWay is how many frames are in the kernel.
+func (l Links) OnTheWay(link int) int {
+	base := linkWord(link)
+	taken := l.page.words.At(base + linkTaken).Load()
+	return max(int(l.page.words.At(base+linkHanded).Load()-taken), 0)
+}
+
 // Waiting reports whether frames are on their way.
 func (l Links) Waiting(link int) bool { return l.page.waiting(link) != never }
 

@@ -166,6 +166,9 @@ func (l *Loop) turn() error {
 	}
 	l.stats.Turns++
 	deadline := min(l.engine.NextDelivery(), l.engine.Next().Add(l.slack))
+	if backlog {
+		deadline = l.now // the clock waits until the kernel has room
+	}
 	c.Publish(deadline)
 	return l.sleep(deadline, backlog)
 }

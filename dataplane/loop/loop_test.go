@@ -24,11 +24,18 @@ type bench struct {
 	near  [2]*looptest.Wire
 	far   [2]*looptest.Wire
 	pool  *frame.Pool
+	links clock.Links
 
 	cancel context.CancelFunc
 }
 
 func start(t *testing.T, open func() (loop.Wire, error)) *bench {
+	t.Helper()
+	return startLinked(t, open, loop.NoLink)
+}
+
+// startLinked is start with a number for the link that the second port sends on.
+func startLinked(t *testing.T, open func() (loop.Wire, error), tx int) *bench {
 	t.Helper()
 	b := &bench{relay: &conform.Relay{Keep: true}, pool: frame.NewPool(2048, 2048)}
 	b.watch = conform.Watch(b.relay, 2)
@@ -54,8 +61,12 @@ func start(t *testing.T, open func() (loop.Wire, error)) *bench {
 				Link: link.Config{Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond}},
 		)
 	}
-	b.loop, err = loop.New(loop.Config{Device: b.watch, Pool: b.pool, Clock: c, Ports: ports,
-		Log: slog.New(slog.DiscardHandler)})
+	ports[1].TxLink = tx
+	if b.links, err = clock.NewLinks(page, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.loop, err = loop.New(loop.Config{Device: b.watch, Pool: b.pool, Clock: c, Links: b.links,
+		Ports: ports, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +212,30 @@ func TestPortGoesDownAndComesBack(t *testing.T) {
 	if err != nil || st.PortsDown != 1 {
 		t.Errorf("ports down: %d, %v", st.PortsDown, err)
 	}
+}
+
+// The ring of a veth drops what it has no room for, so no more than it holds is handed over before
+// the other end has taken it.
+func TestFramesOnTheWayAreBounded(t *testing.T) {
+	b := startLinked(t, nil, 0)
+	const frames, bound = 250, 192
+	burst := make([][]byte, frames)
+	for i := range burst {
+		burst[i] = append(make([]byte, 899), byte(i))
+	}
+	b.far[0].Push(burst...)
+	pool := frame.NewPool(frames, 2048)
+	arrived := make([]loop.Arrival, frames)
+	take := func(want uint64) {
+		t.Helper()
+		b.eventually(t, "handed over", func() bool { return b.near[1].Stats().Sent == want })
+		n := b.far[1].Receive(pool, arrived)
+		b.links.Took(0, n, 0)
+	}
+	b.eventually(t, "all have arrived", func() bool { return len(b.relay.Log) == frames })
+	take(bound)
+	take(frames)
+	b.eventually(t, "the pool is whole again", func() bool { return b.pool.InUse() == 0 })
 }
 
 func TestABrokenWireIsNoticedWhenSending(t *testing.T) {

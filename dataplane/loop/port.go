@@ -134,10 +134,7 @@ func (p *port) Deliver(due unit.Time, f *frame.Frame) {
 		f.Release()
 		return
 	}
-	if !forKernel(f.Meta.Class.Kind) {
-		p.handing++
-	}
-	if len(p.backlog) > 0 || !p.Wire.Send(f) {
+	if len(p.backlog) > 0 || !p.give(f) {
 		p.backlog = append(p.backlog, f)
 		return
 	}
@@ -146,6 +143,25 @@ func (p *port) Deliver(due unit.Time, f *frame.Frame) {
 		// Should the wire be down, the turn's last flush tells.
 		_ = p.hand()
 	}
+}
+
+// maxOnTheWay bounds the frames of one direction in the kernel. The ring of a veth has 256 places,
+// of which some are taken but not yet cleared, and it drops what finds none.
+const maxOnTheWay = 192
+
+// give passes a frame to the wire, unless the wire has no room or too many frames are on their way.
+func (p *port) give(f *frame.Frame) bool {
+	counted := p.TxLink != NoLink && !forKernel(f.Meta.Class.Kind)
+	if counted && p.loop.cfg.Links.OnTheWay(p.TxLink)+p.handing >= maxOnTheWay {
+		return false
+	}
+	if !p.Wire.Send(f) {
+		return false
+	}
+	if counted {
+		p.handing++
+	}
+	return true
 }
 
 // flushEvery is after how many frames a turn hands them to the kernel before it goes on, so that
@@ -174,8 +190,7 @@ func (p *port) flush() bool {
 	if !p.dirty && len(p.backlog) == 0 {
 		return false
 	}
-	p.announce() // also of the backlog, which Send may hand over to make room
-	for len(p.backlog) > 0 && p.Wire != nil && p.Wire.Send(p.backlog[0]) {
+	for len(p.backlog) > 0 && p.Wire != nil && p.give(p.backlog[0]) {
 		p.backlog = append(p.backlog[:0], p.backlog[1:]...)
 	}
 	p.dirty = false
