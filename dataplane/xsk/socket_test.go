@@ -220,3 +220,30 @@ func TestMemoryLimitIsExplained(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestTheDataPathDoesNotAllocate(t *testing.T) {
+	p := newPair(t, small)
+	pool := frame.NewPool(64, 2048)
+	arrived := make([]loop.Arrival, 64)
+	one := func() {
+		f := pool.Get()
+		f.Resize(200)
+		copy(f.Bytes(), []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5})
+		if !p.socks[0].Send(f) || p.socks[0].Flush() != nil {
+			t.Fatal("not sent")
+		}
+		for range 1_000_000 { // veth delivers within Flush, or a softirq later
+			n := p.socks[1].Receive(pool, arrived)
+			for _, a := range arrived[:n] {
+				a.Frame.Release()
+			}
+			if n > 0 {
+				return
+			}
+		}
+		t.Fatal("the frame does not arrive")
+	}
+	if n := testing.AllocsPerRun(500, one); n != 0 {
+		t.Errorf("%v allocations a frame", n)
+	}
+}
