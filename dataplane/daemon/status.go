@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"time"
-
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/loop"
@@ -121,6 +119,3 @@ type SampleRequest struct {
 	IntervalNs int64 `json:"interval_ns"`
 	Count      int   `json:"count"`
 }
-
-// Interval is the interval as a duration.
-func (r SampleRequest) Interval() time.Duration { return time.Duration(r.IntervalNs) }
