@@ -22,8 +22,8 @@ type Governor struct {
 }
 
 // Holding bounds lateness, it does not remove it, and every hold is a frame that was late by the
-// budget. The band is low enough that most frames are handled as they arrive, and above zero so that
-// the machine is used: at 2 % held a 2-core machine runs the demo's incast at k = 150 to 200.
+// budget. The band is low enough that most frames are handled as they arrive, and above zero so
+// that the machine is used: two cores then run the demo's incast at k = 150 to 200.
 const (
 	holdLow  = 0.01
 	holdHigh = 0.03
