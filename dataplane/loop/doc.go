@@ -2,7 +2,7 @@
 //
 // One locked thread turns, and each turn is
 //
-//	read the clock once -> take arrivals from the wires, with their XDP time stamps
+//	read the clock -> take arrivals from the wires, with their XDP time stamps
 //	-> run the engine up to now, handing due frames to the kernel -> publish the next deadline
 //	-> ppoll over the wires until then
 //

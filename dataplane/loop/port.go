@@ -190,9 +190,11 @@ func (p *port) flush() bool {
 	if !p.dirty && len(p.backlog) == 0 {
 		return false
 	}
-	for len(p.backlog) > 0 && p.Wire != nil && p.give(p.backlog[0]) {
-		p.backlog = append(p.backlog[:0], p.backlog[1:]...)
+	given := 0
+	for given < len(p.backlog) && p.Wire != nil && p.give(p.backlog[given]) {
+		given++
 	}
+	p.backlog = append(p.backlog[:0], p.backlog[given:]...)
 	p.dirty = false
 	if p.Wire != nil {
 		if err := p.hand(); err != nil {

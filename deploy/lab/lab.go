@@ -93,8 +93,13 @@ func (l *Lab) claim() (err error) {
 		return fmt.Errorf("lab %s: %w", l.Topology.Name, err)
 	}
 	if l.lock, err = lock(filepath.Join(l.Dir, "lock")); err != nil {
-		return fmt.Errorf("lab %s: %w (a lab of that name is running)", l.Topology.Name, err)
+		return fmt.Errorf("lab %s: %w", l.Topology.Name, err)
 	}
+	defer func() {
+		if err != nil {
+			l.lock.Close()
+		}
+	}()
 	if left, err := l.readState(); err == nil {
 		l.log.Warn(
 			"removing what an earlier run of this lab left behind",

@@ -129,4 +129,4 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-var errLocked = errors.New("in use")
+var errLocked = errors.New("a lab of that name is running")
