@@ -62,7 +62,7 @@ fuzz: ## every fuzz target for FUZZTIME each
 
 .PHONY: bench
 bench: build ## ns and allocations per frame; forwarders side by side as ratios (root)
-	@$(GO) test -run '^$$' -bench . -benchtime 200ms $(PKGS) | grep -E '^(Benchmark|pkg:)'
+	@$(GO) test -p 1 -run '^$$' -bench . -benchtime 200ms $(PKGS) | grep -E '^(Benchmark|pkg:)'
 
 .PHONY: lint
 lint: ## gofmt, go vet, golangci-lint
