@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
@@ -27,11 +28,28 @@ type Config struct {
 
 // Port describes one port.
 type Port struct {
-	Name      string
-	Rate      unit.Rate
-	MAC       wire.MAC // source of the PFC frames it sends
-	PFC       pfc.Set  // priorities that it pauses and that can pause it
-	Quanta    uint16   // time in an XOFF; 0 is the longest
+	Name string
+	Rate unit.Rate
+	MAC  wire.MAC // source of the PFC frames it sends
+
+	// PFCSend are the priorities that it pauses, PFCObey those that can pause it. They are the
+	// same but in an asymmetric setting.
+	PFCSend, PFCObey pfc.Set
+	// LinkPause obeys PAUSE, which stops all classes. Not together with PFC.
+	// IEEE 802.1Q-2022 36.1.1
+	LinkPause bool
+	Quanta    uint16 // time in an XOFF; 0 is the longest
+	// PauseDelay is how long after its last bit a PFC frame takes effect. The standard limits it
+	// (pfc.MaxResponse); 0 is at once, which it allows.
+	PauseDelay time.Duration
+	// PFCToQueue is the queue that each priority stops (SONiC: MAP_PFC_PRIORITY_TO_QUEUE); nil:
+	// priority n stops the queue of traffic class n.
+	PFCToQueue *[wire.Priorities]mmu.Queue
+	// PFCToGroup is the group whose XOFF pauses each priority (SONiC:
+	// PFC_PRIORITY_TO_PRIORITY_GROUP_MAP); nil: priority n is paused for the group of class n.
+	PFCToGroup *[wire.Priorities]mmu.PG
+	Watchdog   pfc.WatchdogConfig
+
 	Classify  classify.Map
 	Map       qos.Map
 	Groups    [mmu.Groups]mmu.Profile
@@ -74,10 +92,35 @@ func (c *Config) validatePort(p *Port) error {
 	if mapped == nil && c.FloodClass < classify.Classes && p.lossless(c.FloodClass) {
 		faults = append(faults, fmt.Errorf("flood class %d is lossless", c.FloodClass))
 	}
+	faults = append(faults, p.validatePFC())
 	for q := range p.Queues {
 		if err := p.Queues[q].WRED.Validate(); err != nil {
 			faults = append(faults, fmt.Errorf("queue %d: %w", q, err))
 		}
+	}
+	return errors.Join(faults...)
+}
+
+func (p *Port) validatePFC() error {
+	var faults []error
+	if p.LinkPause && p.PFCSend|p.PFCObey != 0 {
+		faults = append(faults, errors.New("link pause and PFC exclude each other"))
+	}
+	if p.PauseDelay < 0 {
+		faults = append(faults, fmt.Errorf("pause delay %v, want it positive or 0", p.PauseDelay))
+	}
+	for n := range wire.Priorities {
+		if m := p.PFCToQueue; m != nil && m[n] >= mmu.Queues {
+			faults = append(faults, fmt.Errorf("PFC priority %d: queue %d, want 0 to %d", n, m[n],
+				mmu.Queues-1))
+		}
+		if m := p.PFCToGroup; m != nil && m[n] >= mmu.Groups {
+			faults = append(faults, fmt.Errorf("PFC priority %d: priority group %d, want 0 to %d",
+				n, m[n], mmu.Groups-1))
+		}
+	}
+	if err := p.Watchdog.Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("PFC watchdog: %w", err))
 	}
 	return errors.Join(faults...)
 }
