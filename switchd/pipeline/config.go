@@ -21,8 +21,9 @@ type Config struct {
 	Pools []mmu.Pool
 	// FloodClass is the lossy traffic class of flooded frames whose own class is lossless.
 	FloodClass uint8
-	MACs       fib.Config // Ports is filled in
-	Seed       uint64     // of the numbers that marking draws
+	MACs       fib.Config        // Ports is filled in
+	Router     *fib.RouterConfig // nil: the switch bridges only
+	Seed       uint64            // of the numbers that marking draws
 }
 
 // Port describes one port.
@@ -37,6 +38,9 @@ type Port struct {
 	Groups    [mmu.Groups]mmu.Profile
 	Queues    [mmu.Queues]Queue
 	Scheduler qos.DWRRConfig
+	// Isolated is the port's isolation group (SAI): ports of one group, other than 0, do not
+	// bridge to each other.
+	Isolated uint8
 }
 
 // Queue describes one egress queue.
@@ -60,6 +64,9 @@ func (c *Config) Validate() error {
 			faults = append(faults, fmt.Errorf("port %d (%s): %w", i, c.Ports[i].Name, err))
 		}
 	}
+	if c.Router != nil {
+		faults = append(faults, c.validateRouter())
+	}
 	buffer := c.buffer()
 	return errors.Join(append(faults, buffer.Validate())...)
 }
@@ -80,6 +87,18 @@ func (c *Config) validatePort(p *Port) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+func (c *Config) validateRouter() error {
+	if err := c.Router.Validate(len(c.Ports)); err != nil {
+		return fmt.Errorf("router: %w", err)
+	}
+	for i := range c.Ports {
+		if p := &c.Ports[i]; p.Map.Validate() == nil && p.lossless(c.Router.Class) {
+			return fmt.Errorf("router: class %d is lossless on port %s", c.Router.Class, p.Name)
+		}
+	}
+	return nil
 }
 
 // lossless reports whether the group of a traffic class is.
