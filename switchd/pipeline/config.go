@@ -23,6 +23,7 @@ type Config struct {
 	FloodClass uint8
 	MACs       fib.Config // Ports is filled in
 	Seed       uint64     // of the numbers that marking draws
+	Telemetry  Telemetry  // at dequeue; off unless it names queues
 }
 
 // Port describes one port.
@@ -37,12 +38,14 @@ type Port struct {
 	Groups    [mmu.Groups]mmu.Profile
 	Queues    [mmu.Queues]Queue
 	Scheduler qos.DWRRConfig
+	Shaper    qos.ShaperConfig
 }
 
 // Queue describes one egress queue.
 type Queue struct {
 	Buffer mmu.QueueProfile
 	WRED   qos.WREDConfig
+	QCN    qos.QCNConfig
 }
 
 // Validate returns every fault.
@@ -61,6 +64,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	buffer := c.buffer()
+	faults = append(faults, c.Telemetry.Validate())
 	return errors.Join(append(faults, buffer.Validate())...)
 }
 
@@ -70,12 +74,14 @@ func (c *Config) validatePort(p *Port) error {
 		faults = append(faults, fmt.Errorf("rate %v, want it positive", p.Rate))
 	}
 	mapped := p.Map.Validate()
-	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate())
+	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate(),
+		p.Shaper.Validate())
 	if mapped == nil && c.FloodClass < classify.Classes && p.lossless(c.FloodClass) {
 		faults = append(faults, fmt.Errorf("flood class %d is lossless", c.FloodClass))
 	}
 	for q := range p.Queues {
-		if err := p.Queues[q].WRED.Validate(); err != nil {
+		err := errors.Join(p.Queues[q].WRED.Validate(), p.Queues[q].QCN.Validate())
+		if err != nil {
 			faults = append(faults, fmt.Errorf("queue %d: %w", q, err))
 		}
 	}
