@@ -24,6 +24,7 @@ type Config struct {
 	MACs       fib.Config        // Ports is filled in
 	Router     *fib.RouterConfig // nil: the switch bridges only
 	Seed       uint64            // of the numbers that marking draws
+	Telemetry  Telemetry         // at dequeue; off unless it names queues
 }
 
 // Port describes one port.
@@ -41,12 +42,14 @@ type Port struct {
 	// Isolated is the port's isolation group (SAI): ports of one group, other than 0, do not
 	// bridge to each other.
 	Isolated uint8
+	Shaper   qos.ShaperConfig
 }
 
 // Queue describes one egress queue.
 type Queue struct {
 	Buffer mmu.QueueProfile
 	WRED   qos.WREDConfig
+	QCN    qos.QCNConfig
 }
 
 // Validate returns every fault.
@@ -68,6 +71,7 @@ func (c *Config) Validate() error {
 		faults = append(faults, c.validateRouter())
 	}
 	buffer := c.buffer()
+	faults = append(faults, c.Telemetry.Validate())
 	return errors.Join(append(faults, buffer.Validate())...)
 }
 
@@ -77,12 +81,14 @@ func (c *Config) validatePort(p *Port) error {
 		faults = append(faults, fmt.Errorf("rate %v, want it positive", p.Rate))
 	}
 	mapped := p.Map.Validate()
-	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate())
+	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate(),
+		p.Shaper.Validate())
 	if mapped == nil && c.FloodClass < classify.Classes && p.lossless(c.FloodClass) {
 		faults = append(faults, fmt.Errorf("flood class %d is lossless", c.FloodClass))
 	}
 	for q := range p.Queues {
-		if err := p.Queues[q].WRED.Validate(); err != nil {
+		err := errors.Join(p.Queues[q].WRED.Validate(), p.Queues[q].QCN.Validate())
+		if err != nil {
 			faults = append(faults, fmt.Errorf("queue %d: %w", q, err))
 		}
 	}
