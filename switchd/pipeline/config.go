@@ -22,8 +22,10 @@ type Config struct {
 	Pools []mmu.Pool
 	// FloodClass is the lossy traffic class of flooded frames whose own class is lossless.
 	FloodClass uint8
-	MACs       fib.Config // Ports is filled in
-	Seed       uint64     // of the numbers that marking draws
+	MACs       fib.Config        // Ports is filled in
+	Router     *fib.RouterConfig // nil: the switch bridges only
+	Seed       uint64            // of the numbers that marking draws
+	Telemetry  Telemetry         // at dequeue; off unless it names queues
 }
 
 // Port describes one port.
@@ -55,12 +57,17 @@ type Port struct {
 	Groups    [mmu.Groups]mmu.Profile
 	Queues    [mmu.Queues]Queue
 	Scheduler qos.DWRRConfig
+	// Isolated is the port's isolation group (SAI): ports of one group, other than 0, do not
+	// bridge to each other.
+	Isolated uint8
+	Shaper   qos.ShaperConfig
 }
 
 // Queue describes one egress queue.
 type Queue struct {
 	Buffer mmu.QueueProfile
 	WRED   qos.WREDConfig
+	QCN    qos.QCNConfig
 }
 
 // Validate returns every fault.
@@ -78,7 +85,11 @@ func (c *Config) Validate() error {
 			faults = append(faults, fmt.Errorf("port %d (%s): %w", i, c.Ports[i].Name, err))
 		}
 	}
+	if c.Router != nil {
+		faults = append(faults, c.validateRouter())
+	}
 	buffer := c.buffer()
+	faults = append(faults, c.Telemetry.Validate())
 	return errors.Join(append(faults, buffer.Validate())...)
 }
 
@@ -88,41 +99,31 @@ func (c *Config) validatePort(p *Port) error {
 		faults = append(faults, fmt.Errorf("rate %v, want it positive", p.Rate))
 	}
 	mapped := p.Map.Validate()
-	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate())
+	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate(),
+		p.Shaper.Validate())
 	if mapped == nil && c.FloodClass < classify.Classes && p.lossless(c.FloodClass) {
 		faults = append(faults, fmt.Errorf("flood class %d is lossless", c.FloodClass))
 	}
 	faults = append(faults, p.validatePFC())
 	for q := range p.Queues {
-		if err := p.Queues[q].WRED.Validate(); err != nil {
+		err := errors.Join(p.Queues[q].WRED.Validate(), p.Queues[q].QCN.Validate())
+		if err != nil {
 			faults = append(faults, fmt.Errorf("queue %d: %w", q, err))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-func (p *Port) validatePFC() error {
-	var faults []error
-	if p.LinkPause && p.PFCSend|p.PFCObey != 0 {
-		faults = append(faults, errors.New("link pause and PFC exclude each other"))
+func (c *Config) validateRouter() error {
+	if err := c.Router.Validate(len(c.Ports)); err != nil {
+		return fmt.Errorf("router: %w", err)
 	}
-	if p.PauseDelay < 0 {
-		faults = append(faults, fmt.Errorf("pause delay %v, want it positive or 0", p.PauseDelay))
-	}
-	for n := range wire.Priorities {
-		if m := p.PFCToQueue; m != nil && m[n] >= mmu.Queues {
-			faults = append(faults, fmt.Errorf("PFC priority %d: queue %d, want 0 to %d", n, m[n],
-				mmu.Queues-1))
-		}
-		if m := p.PFCToGroup; m != nil && m[n] >= mmu.Groups {
-			faults = append(faults, fmt.Errorf("PFC priority %d: priority group %d, want 0 to %d",
-				n, m[n], mmu.Groups-1))
+	for i := range c.Ports {
+		if p := &c.Ports[i]; p.Map.Validate() == nil && p.lossless(c.Router.Class) {
+			return fmt.Errorf("router: class %d is lossless on port %s", c.Router.Class, p.Name)
 		}
 	}
-	if err := p.Watchdog.Validate(); err != nil {
-		faults = append(faults, fmt.Errorf("PFC watchdog: %w", err))
-	}
-	return errors.Join(faults...)
+	return nil
 }
 
 // lossless reports whether the group of a traffic class is.
