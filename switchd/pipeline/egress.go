@@ -103,7 +103,7 @@ func (s *Switch) refuse(p *port, q *queue, f *frame.Frame, why frame.Reason) {
 }
 
 // dequeue takes the first frame out of a queue and out of the buffer. The caller then sees to
-// flow control.
+// flow control, and tells the scheduler.
 func (s *Switch) dequeue(now unit.Time, p *port, to mmu.Queue) *frame.Frame {
 	q := &p.queues[to]
 	f := q.frames.Pop()
@@ -115,7 +115,6 @@ func (s *Switch) dequeue(now unit.Time, p *port, to mmu.Queue) *frame.Frame {
 	} else {
 		p.heads[to] = head.Len()
 	}
-	p.sched.Sent(to, f.Len(), head != nil)
 	q.length.Set(now, s.buffer.QueueBytes(p.id, to))
 	return f
 }

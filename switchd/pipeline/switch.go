@@ -40,6 +40,7 @@ type port struct {
 	queues   [mmu.Queues]queue
 	heads    qos.Heads
 	sched    qos.Scheduler
+	shaper   *qos.Shaper // nil: none
 	rx       pfc.Receiver
 	tx       pfc.Generator
 	classify classify.Map
@@ -48,6 +49,8 @@ type port struct {
 	pauses   [mmu.Groups]pfc.Set // what a group in XOFF pauses
 	name     string
 	stats    portStats
+
+	heldUntil unit.Time // by its shaper; Never if it is not
 }
 
 // queue is one egress queue.
@@ -96,6 +99,10 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFCObey),
 		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
 	}
+	p.heldUntil = unit.Never
+	if c.Shaper != (qos.ShaperConfig{}) {
+		p.shaper = qos.NewShaper(0, c.Shaper, c.Scheduler.MTU) // full, whenever that is
+	}
 	var most unit.Bytes
 	for _, pool := range cfg.Pools {
 		most = max(most, pool.Size)
@@ -134,20 +141,24 @@ func (s *Switch) Ready() *dataplane.PortSet { return &s.ready }
 // Ledger is the account of every frame.
 func (s *Switch) Ledger() dataplane.Ledger { return s.ledger }
 
-// NextWake is when a pause ends or must be announced again.
+// NextWake is when a pause ends or must be announced again, or a shaper lets a frame go.
 func (s *Switch) NextWake() unit.Time { return s.wakeAt }
 
-// Wake ends pauses and announces others again.
+// Wake ends pauses, announces others again, and releases the ports that were held back.
 func (s *Switch) Wake(now unit.Time) {
 	s.wakeAt = unit.Never
 	for i := range s.ports {
 		p := &s.ports[i]
 		resumed := p.rx.Wake(now)
 		p.tx.Wake(now)
-		if resumed != 0 || p.tx.Pending(now) {
+		released := p.heldUntil <= now
+		if released {
+			p.heldUntil = unit.Never
+		}
+		if resumed != 0 || released || p.tx.Pending(now) {
 			s.ready.Add(p.id)
 		}
-		s.arm(min(p.rx.NextWake(), p.tx.NextWake()))
+		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.heldUntil))
 	}
 }
 
@@ -171,6 +182,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 	for q := range mmu.Queue(mmu.Queues) {
 		for p.backlog.Has(q) {
 			f := s.dequeue(now, p, q)
+			p.sched.Gone(q, p.backlog.Has(q))
 			p.queues[q].stats.Dropped[frame.DropLinkDown]++
 			s.drop(p, f, frame.DropLinkDown)
 		}
