@@ -93,7 +93,8 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 	c := &cfg.Ports[id]
 	*p = port{
 		id: id, up: true, name: c.Name, classify: c.Classify, qmap: c.Map,
-		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFCObey),
+		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(pfc.ReceiverConfig{Rate: c.Rate, Obeyed: c.PFCObey,
+			Pause: c.LinkPause, Delay: c.PauseDelay}),
 		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
 	}
 	var most unit.Bytes
