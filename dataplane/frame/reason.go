@@ -22,11 +22,12 @@ const (
 	DropUnexpected // NIC: opcode or PSN that the QP's state does not accept
 
 	// Frames for which there is no room.
-	DropNoFrame   // frame pool exhausted: the emulator, not the network
-	DropBuffer    // lossy: shared buffer or PG limit reached
-	DropHeadroom  // lossless: headroom exhausted, the "lossless violated" counter
-	DropQueueFull // egress queue limit
-	DropWRED      // WRED on a packet that is not ECN-capable
+	DropNoFrame      // frame pool exhausted: the emulator, not the network
+	DropBuffer       // lossy: shared buffer or PG limit reached
+	DropHeadroom     // lossless: headroom exhausted, the "lossless violated" counter
+	DropQueueFull    // egress queue limit
+	DropWRED         // WRED on a packet that is not ECN-capable
+	DropEgressBuffer // egress pool or the queue's share of it
 
 	// Frames dropped by order.
 	DropWatchdog // PFC watchdog
@@ -41,7 +42,7 @@ const (
 var reasonNames = [ReasonCount]string{
 	"none", "malformed", "icrc", "mac_control", "not_for_us", "unknown_qp", "no_route",
 	"link_down", "not_roce", "unexpected", "no_frame", "buffer", "headroom", "queue_full", "wred",
-	"pfcwd", "fault", "ring",
+	"egress_buffer", "pfcwd", "fault", "ring",
 }
 
 func (r Reason) String() string { return reasonNames[r] }

@@ -124,7 +124,7 @@ func (s stored) where() Where {
 // every verdict, every use and every change.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := Config{Pools: []Pool{{"a", 60000}, {"b", 50000}},
+		c := Config{Pools: []Pool{{Name: "a", Size: 60000}, {Name: "b", Size: 50000}},
 			Groups: make([][Groups]Profile, 2), Queues: make([][Queues]QueueProfile, 2)}
 		for port := range c.Groups {
 			for pg := range 3 { // more would only spread the traffic thin

@@ -23,7 +23,7 @@ var layers = []layer{
 	{name: "contract", pure: []string{"dataplane"}},
 	{name: "parts",
 		pure: []string{"dataplane/classify", "dataplane/link", "dataplane/pfc", "ratelimit",
-			"roce/...", "switchd/mmu", "switchd/qos", "switchd/fib"},
+			"roce/...", "switchd/mmu", "switchd/qos", "switchd/fib", "switchd/deadlock"},
 		rest: []string{"bpf/...", "dataplane/clock", "switchd/sonic"}},
 	{name: "devices",
 		pure: []string{"dataplane/conform", "switchd/pipeline", "nicd/nic", "nicd/app"}},
