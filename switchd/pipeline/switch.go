@@ -34,20 +34,22 @@ type Switch struct {
 
 // port is the state of one port.
 type port struct {
-	id       dataplane.PortID
-	up       bool
-	backlog  qos.QueueSet // queues that are not empty
-	queues   [mmu.Queues]queue
-	heads    qos.Heads
-	sched    qos.Scheduler
-	rx       pfc.Receiver
-	tx       pfc.Generator
-	classify classify.Map
-	qmap     qos.Map
-	lossless [classify.Classes]bool
-	pauses   [mmu.Groups]pfc.Set // what a group in XOFF pauses
-	name     string
-	stats    portStats
+	id        dataplane.PortID
+	up        bool
+	backlog   qos.QueueSet // queues that are not empty
+	queues    [mmu.Queues]queue
+	heads     qos.Heads
+	sched     qos.Scheduler
+	rx        pfc.Receiver
+	tx        pfc.Generator
+	classify  classify.Map
+	qmap      qos.Map
+	lossless  [classify.Classes]bool
+	pauses    [mmu.Groups]pfc.Set           // what a group in XOFF pauses
+	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
+	linkPause bool                          // obeys PAUSE
+	name      string
+	stats     portStats
 }
 
 // queue is one egress queue.
@@ -93,9 +95,7 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 	c := &cfg.Ports[id]
 	*p = port{
 		id: id, up: true, name: c.Name, classify: c.Classify, qmap: c.Map,
-		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(pfc.ReceiverConfig{Rate: c.Rate, Obeyed: c.PFCObey,
-			Pause: c.LinkPause, Delay: c.PauseDelay}),
-		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
+		sched: qos.NewDWRR(c.Scheduler),
 	}
 	var most unit.Bytes
 	for _, pool := range cfg.Pools {
@@ -105,9 +105,7 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
 		p.queues[q].length = qos.NewOccupancy(most)
 	}
-	for g := range p.pauses {
-		p.pauses[g] = c.Map.Priorities(mmu.PG(g)) & c.PFCSend
-	}
+	p.initPFC(c)
 	for tc := range p.lossless {
 		p.lossless[tc] = c.lossless(uint8(tc))
 	}
