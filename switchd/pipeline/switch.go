@@ -46,6 +46,7 @@ type port struct {
 	qmap     qos.Map
 	lossless [classify.Classes]bool
 	pauses   [mmu.Groups]pfc.Set // what a group in XOFF pauses
+	isolated uint8               // isolation group, 0 is none
 	name     string
 	stats    portStats
 }
@@ -92,7 +93,8 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 func (p *port) init(id dataplane.PortID, cfg *Config) {
 	c := &cfg.Ports[id]
 	*p = port{
-		id: id, up: true, name: c.Name, pfc: c.PFC, classify: c.Classify, qmap: c.Map,
+		id: id, up: true, name: c.Name, isolated: c.Isolated, pfc: c.PFC, classify: c.Classify,
+		qmap:  c.Map,
 		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFC),
 		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
 	}
