@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
@@ -29,11 +30,28 @@ type Config struct {
 
 // Port describes one port.
 type Port struct {
-	Name      string
-	Rate      unit.Rate
-	MAC       wire.MAC // source of the PFC frames it sends
-	PFC       pfc.Set  // priorities that it pauses and that can pause it
-	Quanta    uint16   // time in an XOFF; 0 is the longest
+	Name string
+	Rate unit.Rate
+	MAC  wire.MAC // source of the PFC frames it sends
+
+	// PFCSend are the priorities that it pauses, PFCObey those that can pause it. They are the
+	// same but in an asymmetric setting.
+	PFCSend, PFCObey pfc.Set
+	// LinkPause obeys PAUSE, which stops all classes. Not together with PFC.
+	// IEEE 802.1Q-2022 36.1.1
+	LinkPause bool
+	Quanta    uint16 // time in an XOFF; 0 is the longest
+	// PauseDelay is how long after its last bit a PFC frame takes effect. The standard limits it
+	// (pfc.MaxResponse); 0 is at once, which it allows.
+	PauseDelay time.Duration
+	// PFCToQueue is the queue that each priority stops (SONiC: MAP_PFC_PRIORITY_TO_QUEUE); nil:
+	// priority n stops the queue of traffic class n.
+	PFCToQueue *[wire.Priorities]mmu.Queue
+	// PFCToGroup is the group whose XOFF pauses each priority (SONiC:
+	// PFC_PRIORITY_TO_PRIORITY_GROUP_MAP); nil: priority n is paused for the group of class n.
+	PFCToGroup *[wire.Priorities]mmu.PG
+	Watchdog   pfc.WatchdogConfig
+
 	Classify  classify.Map
 	Map       qos.Map
 	Groups    [mmu.Groups]mmu.Profile
@@ -86,6 +104,7 @@ func (c *Config) validatePort(p *Port) error {
 	if mapped == nil && c.FloodClass < classify.Classes && p.lossless(c.FloodClass) {
 		faults = append(faults, fmt.Errorf("flood class %d is lossless", c.FloodClass))
 	}
+	faults = append(faults, p.validatePFC())
 	for q := range p.Queues {
 		err := errors.Join(p.Queues[q].WRED.Validate(), p.Queues[q].QCN.Validate())
 		if err != nil {
