@@ -48,9 +48,9 @@ const (
 
 var reasonNames = [ReasonCount]string{
 	"none", "malformed", "icrc", "mac_control", "not_for_us", "unknown_qp", "no_route",
-	"link_down", "not_roce", "unexpected", "isolated", "ttl", "no_neighbour", "incomplete_arp", "ip2me",
-	"no_frame", "buffer", "headroom", "queue_full", "wred",
-	"egress_buffer", "pfcwd", "fault", "ring",
+	"link_down", "not_roce", "unexpected", "isolated", "ttl", "no_neighbour", "incomplete_arp",
+	"ip2me", "no_frame", "buffer", "headroom", "queue_full", "wred", "egress_buffer", "pfcwd",
+	"fault", "ring",
 }
 
 func (r Reason) String() string { return reasonNames[r] }

@@ -54,7 +54,8 @@ func (t *Table) Walk(now unit.Time, fn func(Entry)) {
 	}
 }
 
-// SetAge changes the age at which entries are too old, also of those that are there. A positive age.
+// SetAge changes the age at which entries are too old, also of those that are there. It must be
+// positive.
 func (t *Table) SetAge(age time.Duration) { t.age = age }
 
 // Age is the age at which an entry is too old.
