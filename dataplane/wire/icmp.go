@@ -5,7 +5,7 @@ import "encoding/binary"
 // ICMPLen is the length of the header that all ICMP and ICMPv6 messages share.
 const ICMPLen = 4
 
-// ICMP is a view of type, code and checksum, which are alike in both. RFC 792, RFC 4443 section 2.1.
+// ICMP is a view of type, code and checksum, alike in both. RFC 792, RFC 4443 section 2.1.
 type ICMP [ICMPLen]byte
 
 // The messages that a router sends and reads.
