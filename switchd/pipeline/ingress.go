@@ -69,6 +69,9 @@ func (s *Switch) forward(now unit.Time, p *port, f *frame.Frame) verdict {
 			if out == p.id {
 				return verdict{why: frame.DropNoRoute} // The destination has it already.
 			}
+			if p.isolatedFrom(&s.ports[out]) {
+				return verdict{why: frame.DropIsolated}
+			}
 			s.enqueue(now, p, &s.ports[out], f)
 			return verdict{do: done}
 		}

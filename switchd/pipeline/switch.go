@@ -48,6 +48,7 @@ type port struct {
 	pauses    [mmu.Groups]pfc.Set           // what a group in XOFF pauses
 	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
 	linkPause bool                          // obeys PAUSE
+	isolated  uint8                         // isolation group, 0 is none
 	name      string
 	stats     portStats
 }
@@ -94,7 +95,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 func (p *port) init(id dataplane.PortID, cfg *Config) {
 	c := &cfg.Ports[id]
 	*p = port{
-		id: id, up: true, name: c.Name, classify: c.Classify, qmap: c.Map,
+		id: id, up: true, name: c.Name, isolated: c.Isolated, classify: c.Classify, qmap: c.Map,
 		sched: qos.NewDWRR(c.Scheduler),
 	}
 	var most unit.Bytes
