@@ -155,7 +155,8 @@ func TestBothEnds(t *testing.T) {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	g, r := NewGenerator(testConfig), NewReceiver(ReceiverConfig{Rate: testConfig.Rate, Obeyed: 0xff})
+	g := NewGenerator(testConfig)
+	r := NewReceiver(ReceiverConfig{Rate: testConfig.Rate, Obeyed: 0xff})
 	pool := frame.NewPool(1, 64)
 	var now unit.Time
 	if n := testing.AllocsPerRun(100, func() {

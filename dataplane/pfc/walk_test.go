@@ -38,7 +38,7 @@ func TestWalkPauseTime(t *testing.T) {
 }
 
 // IEEE 802.1Q-2022 36.1.3: the class-enable vector says which of the eight times count. Several
-// classes in one frame, XOFF and XON mixed; a time above zero whose class is not enabled is nothing.
+// classes in one frame, XOFF and XON mixed; a time whose class is not enabled says nothing.
 func TestWalkClassEnableVector(t *testing.T) {
 	r := obeying(0, 0, 1, 2, 3, 4, 5, 6, 7)
 	r.Receive(0, told(map[Priority]uint16{0: 100, 3: 65535, 7: 65535}))

@@ -229,7 +229,8 @@ func TestBegunFrameFinishes(t *testing.T) {
 	for i, h := range []*blaster{sender, pauser} {
 		node := net.Add("host", h, 1)
 		net.Connect(node, 0, sw, dataplane.PortID(i), link.Config{Rate: lineRate})
-		if err := b.sw.MACs().AddStatic(wiretest.MACOrNumber(i).MAC(), dataplane.PortID(i)); err != nil {
+		mac := wiretest.MACOrNumber(i).MAC()
+		if err := b.sw.MACs().AddStatic(mac, dataplane.PortID(i)); err != nil {
 			t.Fatal(err)
 		}
 		if h == pauser {
