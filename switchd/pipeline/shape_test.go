@@ -22,8 +22,8 @@ func (b *bench) fill(dscp uint8, length, n int) {
 	}
 }
 
-// transmit sends what port 1 has at the rate of its wire, as a driver does, until a time, and returns
-// the bytes by DSCP.
+// transmit sends what port 1 has at the rate of its wire, as a driver does, until a time. It
+// returns the bytes by DSCP.
 func (b *bench) transmit(rate unit.Rate, end unit.Time) map[uint8]unit.Bytes {
 	b.t.Helper()
 	sent := map[uint8]unit.Bytes{}

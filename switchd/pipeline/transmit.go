@@ -25,7 +25,7 @@ func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 	for {
 		ready := p.backlog
 		if paused := p.rx.Paused(now); paused != 0 {
-			ready &^= p.qmap.Queues(paused)
+			ready &^= p.stopped(paused)
 		}
 		ready, below := s.shape(now, p, ready)
 		if ready == 0 {

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
-	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/switchd/mmu"
 )
 
@@ -28,8 +27,7 @@ func (s QueueSet) after(q mmu.Queue) mmu.Queue {
 	return (next + mmu.Queue(bits.TrailingZeros8(ahead))) % mmu.Queues
 }
 
-// Map says where each traffic class goes. A PFC priority is the traffic class of its number, as
-// in IEEE 802.1Q and in SONiC's default maps.
+// Map says where each traffic class goes.
 type Map struct {
 	Group [classify.Classes]mmu.PG
 	Queue [classify.Classes]mmu.Queue
@@ -56,26 +54,4 @@ func (m *Map) Validate() error {
 		}
 	}
 	return nil
-}
-
-// Priorities is the set of priorities to pause when a group is in XOFF: those whose classes it
-// takes.
-func (m *Map) Priorities(g mmu.PG) (s pfc.Set) {
-	for tc, to := range m.Group {
-		if to == g {
-			s = s.With(pfc.Priority(tc))
-		}
-	}
-	return s
-}
-
-// Queues is the set of queues that stop while the given priorities are paused. A queue that
-// several classes share stops for each of them.
-func (m *Map) Queues(paused pfc.Set) (s QueueSet) {
-	for tc, q := range m.Queue {
-		if paused.Has(pfc.Priority(tc)) {
-			s = s.With(q)
-		}
-	}
-	return s
 }

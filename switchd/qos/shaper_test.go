@@ -60,8 +60,8 @@ func (w *wireRun) until(end unit.Time) {
 }
 
 func newRun(c DWRRConfig, shape ShaperConfig) *wireRun {
-	return &wireRun{sched: NewDWRR(c), shaper: NewShaper(0, shape, 1500), rate: 40 * unit.GbPerSecond,
-		heads: Heads{1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500}, ready: 0xff}
+	return &wireRun{sched: NewDWRR(c), shaper: NewShaper(0, shape, 1500),
+		rate: 40 * unit.GbPerSecond, heads: Heads{1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500}, ready: 0xff}
 }
 
 // near reports whether a rate is within a part of another.
@@ -203,8 +203,8 @@ func TestHeldQueueDoesNotHoldOthers(t *testing.T) {
 	} {
 		allowed, from := s.Allowed(step.now, step.ready)
 		if allowed != step.allowed || from != step.from {
-			t.Errorf("at %v, of %08b: %08b from %v, want %08b from %v", step.now, step.ready, allowed,
-				from, step.allowed, step.from)
+			t.Errorf("at %v, of %08b: %08b from %v, want %08b from %v", step.now, step.ready,
+				allowed, from, step.allowed, step.from)
 		}
 	}
 }

@@ -68,7 +68,8 @@ func stretch(t *testing.T, s *DWRR, c *DWRRConfig, lengths *[8][]unit.Bytes, rea
 			want = 0
 		}
 		if got := float64(sent[q]); math.Abs(got-want) > 0.01*want {
-			t.Fatalf("queue %d of %08b with weight %d got %v, want %v", q, ready, c.Weight[q], got, want)
+			t.Fatalf("queue %d of %08b with weight %d got %v, want %v", q, ready, c.Weight[q], got,
+				want)
 		}
 	}
 }

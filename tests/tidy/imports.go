@@ -24,7 +24,7 @@ var layers = []layer{
 	{name: "parts",
 		pure: []string{"dataplane/classify", "dataplane/link", "dataplane/pfc", "ratelimit",
 			"roce/...", "switchd/mmu", "switchd/qos", "switchd/fib", "switchd/deadlock"},
-		rest: []string{"bpf/...", "dataplane/clock"}},
+		rest: []string{"bpf/...", "dataplane/clock", "switchd/sonic"}},
 	{name: "devices",
 		pure: []string{"dataplane/conform", "switchd/pipeline", "nicd/nic", "nicd/app"}},
 	{name: "drivers",
