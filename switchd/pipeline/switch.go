@@ -34,20 +34,23 @@ type Switch struct {
 
 // port is the state of one port.
 type port struct {
-	id       dataplane.PortID
-	up       bool
-	backlog  qos.QueueSet // queues that are not empty
-	queues   [mmu.Queues]queue
-	heads    qos.Heads
-	sched    qos.Scheduler
-	rx       pfc.Receiver
-	tx       pfc.Generator
-	classify classify.Map
-	qmap     qos.Map
-	lossless [classify.Classes]bool
-	pauses   [mmu.Groups]pfc.Set // what a group in XOFF pauses
-	name     string
-	stats    portStats
+	id        dataplane.PortID
+	up        bool
+	backlog   qos.QueueSet // queues that are not empty
+	queues    [mmu.Queues]queue
+	heads     qos.Heads
+	sched     qos.Scheduler
+	rx        pfc.Receiver
+	tx        pfc.Generator
+	classify  classify.Map
+	qmap      qos.Map
+	lossless  [classify.Classes]bool
+	pauses    [mmu.Groups]pfc.Set           // what a group in XOFF pauses
+	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
+	linkPause bool                          // obeys PAUSE
+	isolated  uint8                         // isolation group, 0 is none
+	name      string
+	stats     portStats
 }
 
 // queue is one egress queue.
@@ -92,9 +95,8 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 func (p *port) init(id dataplane.PortID, cfg *Config) {
 	c := &cfg.Ports[id]
 	*p = port{
-		id: id, up: true, name: c.Name, classify: c.Classify, qmap: c.Map,
-		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFCObey),
-		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
+		id: id, up: true, name: c.Name, isolated: c.Isolated, classify: c.Classify, qmap: c.Map,
+		sched: qos.NewDWRR(c.Scheduler),
 	}
 	var most unit.Bytes
 	for _, pool := range cfg.Pools {
@@ -104,9 +106,7 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
 		p.queues[q].length = qos.NewOccupancy(most)
 	}
-	for g := range p.pauses {
-		p.pauses[g] = c.Map.Priorities(mmu.PG(g)) & c.PFCSend
-	}
+	p.initPFC(c)
 	for tc := range p.lossless {
 		p.lossless[tc] = c.lossless(uint8(tc))
 	}

@@ -24,7 +24,7 @@ func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 	for {
 		ready := p.backlog
 		if paused := p.rx.Paused(now); paused != 0 {
-			ready &^= p.qmap.Queues(paused)
+			ready &^= p.stopped(paused)
 		}
 		if ready == 0 {
 			return nil
