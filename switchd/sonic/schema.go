@@ -84,7 +84,8 @@ func portQoSSchema() schema {
 	return &records[row]{table: "PORT_QOS_MAP", keys: byPort,
 		rows: func(t *Tables) *map[string]row { return &t.PortQoS },
 		fields: []field[row]{
-			refField("dscp_to_tc_map", "DSCP_TO_TC_MAP", func(r *row) *string { return &r.DSCPToTC }),
+			refField("dscp_to_tc_map", "DSCP_TO_TC_MAP",
+				func(r *row) *string { return &r.DSCPToTC }),
 			refField("dot1p_to_tc_map", "DOT1P_TO_TC_MAP",
 				func(r *row) *string { return &r.Dot1pToTC }),
 			refField("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP",
@@ -96,7 +97,8 @@ func portQoSSchema() schema {
 			refField("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
 				func(r *row) *string { return &r.PFCToPG }),
 			prioritiesField("pfc_enable", func(r *row) *Priorities { return &r.PFCEnable }),
-			prioritiesField("pfcwd_sw_enable", func(r *row) *Priorities { return &r.WatchdogEnable }),
+			prioritiesField("pfcwd_sw_enable",
+				func(r *row) *Priorities { return &r.WatchdogEnable }),
 			refField("scheduler", "SCHEDULER", func(r *row) *string { return &r.Scheduler }),
 		},
 		ignored: map[string]string{"dot1p_to_pg_map": dot1pToPG, "tc_to_dscp_map": remark,
@@ -141,7 +143,7 @@ func profileSchema() schema {
 		ignored: map[string]string{
 			"headroom_type":            "the dynamic buffer model is not computed: xoff counts",
 			"packet_discard_action":    "no trimming here: frames are dropped whole",
-			"xoff_dynamic_th":          "the shared headroom pool is shared first come, first served",
+			"xoff_dynamic_th":          "shared headroom goes to who comes first",
 			"stage":                    "the pool's type says it",
 			"shared_headroom_pool_pct": "the pool's xoff counts",
 		}}
@@ -233,7 +235,8 @@ func watchdogSchema() schema {
 		rows:  func(t *Tables) *map[string]row { return &t.Watchdogs },
 		fresh: row{Action: "drop", Detection: start, Restoration: start},
 		fields: []field[row]{
-			wordField("action", func(r *row) *string { return &r.Action }, "drop", "forward", "alert"),
+			wordField("action", func(r *row) *string { return &r.Action }, "drop", "forward",
+				"alert"),
 			millisField("detection_time", func(r *row) *time.Duration { return &r.Detection }),
 			millisField("restoration_time", func(r *row) *time.Duration { return &r.Restoration }),
 		},

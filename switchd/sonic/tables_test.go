@@ -21,19 +21,22 @@ func draw(t *rapid.T) *Tables {
 	d := &Tables{
 		Ports: rows(t, "port", portNames, func() Port {
 			return Port{Alias: rapid.SampledFrom([]string{"", "etp1"}).Draw(t, "alias"),
-				Speed: unit.Rate(rapid.IntRange(0, 400_000).Draw(t, "speed")) * unit.MbPerSecond,
-				MTU:   rapid.IntRange(0, 9216).Draw(t, "mtu"), Asymmetric: rapid.Bool().Draw(t, "asym")}
+				Speed:      unit.MbPerSecond * unit.Rate(rapid.IntRange(0, 400).Draw(t, "speed")),
+				MTU:        rapid.IntRange(0, 9216).Draw(t, "mtu"),
+				Asymmetric: rapid.Bool().Draw(t, "asym")}
 		}),
 		Cables: rows(t, "cables", rowNames, func() Cables {
-			return rapid.MapOf(rapid.SampledFrom(portNames), rapid.IntRange(0, 300)).Draw(t, "metres")
+			return rapid.MapOf(rapid.SampledFrom(portNames),
+				rapid.IntRange(0, 300)).Draw(t, "metres")
 		}),
 		DSCPToTC: drawMaps(t, 64), Dot1pToTC: drawMaps(t, 8), TCToPG: drawMaps(t, 8),
 		TCToQueue: drawMaps(t, 8), PFCToQueue: drawMaps(t, 8), PFCToPG: drawMaps(t, 8),
 		Schedulers: rows(t, "scheduler", rowNames, func() Scheduler { return drawScheduler(t) }),
 		WRED:       rows(t, "wred", rowNames, func() WRED { return drawWRED(t) }),
 		Watchdogs: rows(t, "watchdog", portNames, func() Watchdog {
-			return Watchdog{rapid.SampledFrom([]string{"drop", "forward", "alert"}).Draw(t, "action"),
-				1 + drawDuration(t), 1 + drawDuration(t)}
+			actions := []string{"drop", "forward", "alert"}
+			return Watchdog{rapid.SampledFrom(actions).Draw(t, "action"), 1 + drawDuration(t),
+				1 + drawDuration(t)}
 		}),
 		WatchdogAll: rows(t, "polling", []string{WatchdogGlobal},
 			func() Polling { return Polling{drawDuration(t)} }),
@@ -56,7 +59,8 @@ func draw(t *rapid.T) *Tables {
 	})
 	d.PortQoS = rows(t, "port QoS", append(portNames[:2:2], Global), func() PortQoS {
 		return PortQoS{drawReference(t, d.DSCPToTC), drawReference(t, d.Dot1pToTC),
-			drawReference(t, d.TCToPG), drawReference(t, d.TCToQueue), drawReference(t, d.PFCToQueue),
+			drawReference(t, d.TCToPG), drawReference(t, d.TCToQueue),
+			drawReference(t, d.PFCToQueue),
 			drawReference(t, d.PFCToPG), drawPriorities(t), drawPriorities(t),
 			drawReference(t, d.Schedulers)}
 	})

@@ -145,7 +145,7 @@ func (v *validator) watchdogs() {
 
 // Remarks name what is kept, compared and exported, but moves nothing in the machine.
 func (t *Tables) Remarks() (list []Remark) {
-	const noPortPools = "limits of a port as a whole are not kept; those of its groups and queues are"
+	const noPortPools = "no limit for a port as a whole: its groups and queues have theirs"
 	for _, key := range sorted(t.IngressLists) {
 		list = append(list, Remark{Table: "BUFFER_PORT_INGRESS_PROFILE_LIST", Key: key,
 			Field: "profile_list", Text: noPortPools})
