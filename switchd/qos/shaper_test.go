@@ -61,7 +61,8 @@ func (w *wireRun) until(end unit.Time) {
 
 func newRun(c DWRRConfig, shape ShaperConfig) *wireRun {
 	return &wireRun{sched: NewDWRR(c), shaper: NewShaper(0, shape, 1500),
-		rate: 40 * unit.GbPerSecond, heads: Heads{1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500}, ready: 0xff}
+		rate: 40 * unit.GbPerSecond, ready: 0xff,
+		heads: Heads{1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500}}
 }
 
 // near reports whether a rate is within a part of another.
