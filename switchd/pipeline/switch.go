@@ -29,6 +29,7 @@ type Switch struct {
 	ready      dataplane.PortSet
 	wakeAt     unit.Time // not later than any deadline of a port
 	ledger     dataplane.Ledger
+	notify     func(Event)
 }
 
 // port is the state of one port.
@@ -36,7 +37,6 @@ type port struct {
 	id       dataplane.PortID
 	up       bool
 	backlog  qos.QueueSet // queues that are not empty
-	pfc      pfc.Set
 	queues   [mmu.Queues]queue
 	heads    qos.Heads
 	sched    qos.Scheduler
@@ -92,8 +92,8 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 func (p *port) init(id dataplane.PortID, cfg *Config) {
 	c := &cfg.Ports[id]
 	*p = port{
-		id: id, up: true, name: c.Name, pfc: c.PFC, classify: c.Classify, qmap: c.Map,
-		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFC),
+		id: id, up: true, name: c.Name, classify: c.Classify, qmap: c.Map,
+		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFCObey),
 		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
 	}
 	var most unit.Bytes
@@ -105,7 +105,7 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 		p.queues[q].length = qos.NewOccupancy(most)
 	}
 	for g := range p.pauses {
-		p.pauses[g] = c.Map.Priorities(mmu.PG(g)) & c.PFC
+		p.pauses[g] = c.Map.Priorities(mmu.PG(g)) & c.PFCSend
 	}
 	for tc := range p.lossless {
 		p.lossless[tc] = c.lossless(uint8(tc))

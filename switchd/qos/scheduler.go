@@ -26,10 +26,14 @@ type DWRRConfig struct {
 	Strict QueueSet        // served first, the highest number before all others
 	Weight [mmu.Queues]int // of the other queues, at least 1
 	MTU    unit.Bytes      // a weight of 1 is this many bytes a round; the largest frame
+	Unit   Unit            // Bytes: DWRR. Packets: WRR, a weight of 1 is one frame a round
 }
 
 // Validate says what is wrong with the configuration.
 func (c *DWRRConfig) Validate() error {
+	if err := c.Unit.validate(); err != nil {
+		return fmt.Errorf("scheduler: %w", err)
+	}
 	if c.MTU <= 0 {
 		return fmt.Errorf("scheduler: MTU %d, want it positive", c.MTU)
 	}
@@ -47,9 +51,11 @@ const maxWeight = 100
 // DWRR is deficit weighted round robin below strict priority. A queue's turn gives it credit of
 // its weight times the MTU; it sends while the credit covers its first frame and carries the rest
 // over to the next round, so that in the long run bytes are shared exactly by weight, whatever
-// the frames' lengths. A queue that runs empty loses its credit; a paused one keeps it.
+// the frames' lengths. A queue that runs empty loses its credit; a paused one keeps it. Counted
+// in packets it is weighted round robin, which shares frames by weight.
 type DWRR struct {
 	strict  QueueSet
+	packets bool
 	quantum [mmu.Queues]unit.Bytes
 	credit  [mmu.Queues]unit.Bytes
 	turn    mmu.Queue
@@ -58,9 +64,13 @@ type DWRR struct {
 
 // NewDWRR returns the scheduler of a valid configuration.
 func NewDWRR(c DWRRConfig) *DWRR {
-	s := &DWRR{strict: c.Strict}
+	s := &DWRR{strict: c.Strict, packets: c.Unit == Packets}
+	round := c.MTU
+	if s.packets {
+		round = 1
+	}
 	for q, w := range c.Weight {
-		s.quantum[q] = unit.Bytes(w) * c.MTU
+		s.quantum[q] = unit.Bytes(w) * round
 	}
 	return s
 }
@@ -78,7 +88,7 @@ func (s *DWRR) Pick(ready QueueSet, heads *Heads) mmu.Queue {
 			s.granted = true
 			s.credit[s.turn] += s.quantum[s.turn]
 		}
-		if heads[s.turn] <= s.credit[s.turn] {
+		if s.cost(heads[s.turn]) <= s.credit[s.turn] {
 			return s.turn
 		}
 		s.pass(ready)
@@ -93,12 +103,20 @@ func (s *DWRR) pass(ready QueueSet) {
 	s.granted = false
 }
 
+// cost is what a frame of n bytes takes off a credit.
+func (s *DWRR) cost(n unit.Bytes) unit.Bytes {
+	if s.packets {
+		return 1
+	}
+	return n
+}
+
 // Sent takes the frame off the queue's credit.
 func (s *DWRR) Sent(q mmu.Queue, n unit.Bytes, more bool) {
 	if s.strict.Has(q) {
 		return
 	}
-	s.credit[q] -= n
+	s.credit[q] -= s.cost(n)
 	if !more {
 		s.credit[q] = 0
 	}

@@ -52,6 +52,19 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+// TestWRR: frames are shared by weight, though their lengths differ. A whole number of rounds
+// shares them exactly.
+func TestWRR(t *testing.T) {
+	heads := &Heads{1500, 64, 9000}
+	sent := serve(NewDWRR(DWRRConfig{Weight: [8]int{14, 15, 1, 1, 1, 1, 1, 1}, MTU: 1500,
+		Unit: Packets}), 0b111, heads, 30*1000)
+	for q, want := range []unit.Bytes{14000, 15000, 1000} {
+		if got := sent[q] / heads[q]; got != want {
+			t.Errorf("queue %d: %d frames, want %d", q, got, want)
+		}
+	}
+}
+
 // TestCredit: a queue that was paused goes on with the credit it had; one that ran
 // empty starts anew.
 func TestCredit(t *testing.T) {
@@ -95,6 +108,10 @@ func TestDWRRValidate(t *testing.T) {
 	if c.Strict = c.Strict.With(3); c.Validate() != nil {
 		t.Error("a strict queue needs a weight")
 	}
+	if c.Unit = 2; c.Validate() == nil {
+		t.Error("unit 2 was accepted")
+	}
+	c.Unit = Packets
 	if c.MTU = 0; c.Validate() == nil {
 		t.Error("MTU 0 was accepted")
 	}
@@ -106,6 +123,11 @@ var schedulers = map[string]func() Scheduler{
 	"strict and dwrr": func() Scheduler {
 		c := evenWeights()
 		c.Strict = 0b1100_0000
+		return NewDWRR(c)
+	},
+	"wrr": func() Scheduler {
+		c := evenWeights()
+		c.Unit = Packets
 		return NewDWRR(c)
 	},
 	"strict": func() Scheduler {
