@@ -17,8 +17,8 @@ type Change struct {
 // Changed reports whether NextChange may have something to tell.
 func (b *Buffer) Changed() bool { return len(b.changed) > 0 }
 
-// NextChange returns what Admit, Release and Reconfigure changed, one at a time, false when that is all. A
-// group that went to XOFF and came back in between is not told.
+// NextChange returns what Admit, Release and Reconfigure changed, one at a time, false when that is
+// all. A group that went to XOFF and came back in between is not told.
 func (b *Buffer) NextChange() (c Change, ok bool) {
 	for len(b.changed) > 0 {
 		last := len(b.changed) - 1

@@ -74,11 +74,8 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 	s.flowControl(now)
 	if why != frame.NoReason {
 		lost := p // by the ingress's limits
-		if why == frame.DropQueueFull {
+		if why == frame.DropQueueFull || why == frame.DropEgressBuffer {
 			lost = out
-		}
-		if why == frame.DropHeadroom || why == frame.DropBuffer {
-			p.stats.groupDropped[group]++
 		}
 		s.refuse(lost, q, f, why)
 		return

@@ -18,7 +18,7 @@ import (
 // Switch is a dataplane.Device.
 type Switch struct {
 	ports  []port
-	pools  []mmu.Pool
+	cfg    Config
 	buffer *mmu.Buffer
 	macs   *fib.Table
 	frames *frame.Pool // for the copies of flooded frames
@@ -77,7 +77,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	}
 	cfg.MACs.Ports = len(cfg.Ports)
 	s := &Switch{
-		ports: make([]port, len(cfg.Ports)), pools: cfg.Pools, buffer: buffer,
+		ports: make([]port, len(cfg.Ports)), cfg: cfg, buffer: buffer,
 		macs: fib.New(cfg.MACs), frames: pool,
 		pauses:     frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
 		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
