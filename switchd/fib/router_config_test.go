@@ -98,4 +98,3 @@ func TestRemedyNames(t *testing.T) {
 		t.Error("an unknown remedy was read")
 	}
 }
-

@@ -28,6 +28,10 @@ type QueueStats struct {
 	Sent    dataplane.Count
 	Marked  dataplane.Count
 	Dropped Drops
+	// Guaranteed are those of Sent that went first because the queue was below its minimum rate.
+	Guaranteed dataplane.Count
+	// Shaped came to the head of the queue while it was above its maximum rate.
+	Shaped dataplane.Count
 }
 
 // Snapshot is everything that can be seen of a switch at one time. It is filled in place and can
