@@ -93,7 +93,7 @@ func parsePercent(s string) (float64, error) {
 	return v, nil
 }
 
-func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // parsePriorities reads "3,4"; the empty text is none.
 func parsePriorities(s string) (list Priorities, err error) {
