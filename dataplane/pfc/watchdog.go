@@ -170,9 +170,9 @@ func (w *Watchdog) CountTX(p Priority, t Tally) {
 }
 
 // CountRX counts packets that came from the port in p, and were let in or dropped, if p is in a
-// storm.
+// storm. Drops count in any case: whoever drops on arrival may tell late.
 func (w *Watchdog) CountRX(p Priority, t Tally) {
-	if w.stormed.Has(p) {
+	if w.stormed.Has(p) || t.Dropped != 0 {
 		w.stats[p].RX.add(t)
 		w.stats[p].LastRX.add(t)
 	}

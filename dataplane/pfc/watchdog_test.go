@@ -145,11 +145,13 @@ func TestWatchdogCounts(t *testing.T) {
 		w.CountTX(3, Tally{OK: 1, Dropped: 2})
 		w.CountRX(3, Tally{OK: 3, Dropped: 4})
 	}
-	count()
+	w.CountTX(3, Tally{OK: 1, Dropped: 1})
+	w.CountRX(3, Tally{OK: 1})
 	w.until(400*ms, storming)
 	count()
 	w.until(700*ms, quiet)
-	count()
+	w.CountTX(3, Tally{OK: 1, Dropped: 1})
+	w.CountRX(3, Tally{OK: 1})
 	if got, want := w.Stats(3), (WatchdogCounters{Detected: 1, Restored: 1, TX: Tally{1, 2},
 		RX: Tally{3, 4}, LastTX: Tally{1, 2}, LastRX: Tally{3, 4}}); got.WatchdogCounters != want {
 		t.Errorf("after one storm %+v", got)

@@ -48,7 +48,8 @@ type port struct {
 	pauses    [mmu.Groups]pfc.Set           // what a group in XOFF pauses
 	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
 	linkPause bool                          // obeys PAUSE
-	isolated  uint8                         // isolation group, 0 is none
+	watch     watch
+	isolated  uint8 // isolation group, 0 is none
 	name      string
 	stats     portStats
 }
@@ -88,6 +89,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	}
 	for i := range cfg.Ports {
 		s.ports[i].init(dataplane.PortID(i), &cfg)
+		s.arm(s.ports[i].watch.dog.NextWake())
 	}
 	return s, nil
 }
@@ -134,20 +136,21 @@ func (s *Switch) Ready() *dataplane.PortSet { return &s.ready }
 // Ledger is the account of every frame.
 func (s *Switch) Ledger() dataplane.Ledger { return s.ledger }
 
-// NextWake is when a pause ends or must be announced again.
+// NextWake is when a pause ends or must be announced again, or a watchdog looks.
 func (s *Switch) NextWake() unit.Time { return s.wakeAt }
 
-// Wake ends pauses and announces others again.
+// Wake ends pauses, announces others again, and lets the watchdogs look.
 func (s *Switch) Wake(now unit.Time) {
 	s.wakeAt = unit.Never
 	for i := range s.ports {
 		p := &s.ports[i]
 		resumed := p.rx.Wake(now)
 		p.tx.Wake(now)
+		s.poll(now, p)
 		if resumed != 0 || p.tx.Pending(now) {
 			s.ready.Add(p.id)
 		}
-		s.arm(min(p.rx.NextWake(), p.tx.NextWake()))
+		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.watch.dog.NextWake()))
 	}
 }
 
