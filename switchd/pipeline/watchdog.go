@@ -115,7 +115,8 @@ func (s *Switch) Filtered(in dataplane.PortID, class uint8, n dataplane.Count) {
 	p.stats.received[class].Frames += n.Frames
 	p.stats.received[class].Bytes += n.Bytes
 	p.stats.dropped[class][frame.DropWatchdog] += n.Frames
-	for _, c := range []*dataplane.Count{&s.ledger.Received, &s.ledger.Dropped[frame.DropWatchdog]} {
+	lost := &s.ledger.Dropped[frame.DropWatchdog]
+	for _, c := range []*dataplane.Count{&s.ledger.Received, lost} {
 		c.Frames += n.Frames
 		c.Bytes += n.Bytes
 	}
