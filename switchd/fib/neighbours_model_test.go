@@ -96,87 +96,105 @@ func (m *neighbourModel) nextWake() unit.Time {
 	return at
 }
 
+// compared is the table and the map, to which the same is done at the same time.
+type compared struct {
+	table *Neighbours
+	model *neighbourModel
+	pool  *frame.Pool
+	now   unit.Time
+}
+
+func drawAddress(t *rapid.T) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, 0, 0, byte(rapid.IntRange(1, 6).Draw(t, "ip"))})
+}
+
+func releaseAll(waited frame.FIFO) {
+	for f := waited.Pop(); f != nil; f = waited.Pop() {
+		f.Release()
+	}
+}
+
+func (c *compared) time(t *rapid.T) {
+	ms := rapid.IntRange(0, 4000).Draw(t, "ms")
+	c.now = c.now.Add(time.Duration(ms) * time.Millisecond)
+}
+
+func (c *compared) lookup(t *rapid.T) {
+	addr := drawAddress(t)
+	got, ok := c.table.Lookup(c.now, 0, addr)
+	if want, known := c.model.lookup(c.now, addr); got != want || ok != known {
+		t.Fatalf("%v: %v %v, want %v %v", addr, got, ok, want, known)
+	}
+}
+
+func (c *compared) wait(t *rapid.T) {
+	addr := drawAddress(t)
+	if out := c.table.Wait(c.now, 0, addr, c.pool.Get()); out != nil {
+		out.Release()
+	}
+	c.model.wait(c.now, addr)
+}
+
+func (c *compared) confirm(t *rapid.T) {
+	addr, news := drawAddress(t), said(rapid.IntRange(1, 3).Draw(t, "mac"))
+	waited := c.table.Confirm(c.now, 0, addr, news)
+	e := c.model.entries[addr]
+	if e == nil {
+		e = &known{}
+	}
+	if waited.Len() != e.waiting {
+		t.Fatalf("%v: %d frames waited, want %d", addr, waited.Len(), e.waiting)
+	}
+	releaseAll(waited)
+	c.model.entries[addr] = &known{mac: news.MAC, confirmed: c.now}
+}
+
+func (c *compared) next(t *rapid.T) {
+	asked, ended := c.model.due(c.now)
+	for _, s := range solicits(c.table, c.now) {
+		if !s.Failed {
+			asked[s.Addr]--
+			continue
+		}
+		if want, is := ended[s.Addr]; !is || s.Waited.Len() != want {
+			t.Fatalf("%v: %d frames, want %d", s.Addr, s.Waited.Len(), want)
+		}
+		releaseAll(s.Waited)
+		delete(ended, s.Addr)
+	}
+	for addr, count := range asked {
+		if count != 0 {
+			t.Fatalf("%v: %d questions missing", addr, count)
+		}
+	}
+	if len(ended) != 0 {
+		t.Fatalf("not ended: %v", ended)
+	}
+}
+
+func (c *compared) agree(t *rapid.T) {
+	held := 0
+	for _, e := range c.model.entries {
+		held += e.waiting
+	}
+	// What is due already may be late by any time.
+	wake, want := max(c.now, c.table.NextWake()), max(c.now, c.model.nextWake())
+	if wake != want || c.table.Held() != held || c.table.Len() != len(c.model.entries) ||
+		c.pool.InUse() != held {
+		t.Fatalf("wake %v held %d entries %d frames %d, want %v %d %d", wake, c.table.Held(),
+			c.table.Len(), c.pool.InUse(), want, held, len(c.model.entries))
+	}
+}
+
 // TestNeighboursAgainstMap does everything in any order at any time; the table and the map agree
 // on what is known, what is asked when, and how many frames wait.
 func TestNeighboursAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pool := frame.NewPool(64, 64)
-		n := NewNeighbours(NeighbourConfig{Timeout: 10 * time.Second, Max: 8})
-		m := &neighbourModel{map[netip.Addr]*known{}, 10 * time.Second, DefaultWaiting}
-		now := unit.Time(0)
-		address := func(t *rapid.T) netip.Addr {
-			return netip.AddrFrom4([4]byte{10, 0, 0, byte(rapid.IntRange(1, 6).Draw(t, "ip"))})
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"time": func(t *rapid.T) {
-				now += unit.Time(rapid.IntRange(0, 4000).Draw(t, "ms")) * unit.Time(time.Millisecond)
-			},
-			"lookup": func(t *rapid.T) {
-				addr := address(t)
-				got, ok := n.Lookup(now, 0, addr)
-				if want, known := m.lookup(now, addr); got != want || ok != known {
-					t.Fatalf("%v: %v %v, want %v %v", addr, got, ok, want, known)
-				}
-			},
-			"wait": func(t *rapid.T) {
-				addr := address(t)
-				if out := n.Wait(now, 0, addr, pool.Get()); out != nil {
-					out.Release()
-				}
-				m.wait(now, addr)
-			},
-			"confirm": func(t *rapid.T) {
-				addr, news := address(t), said(rapid.IntRange(1, 3).Draw(t, "mac"))
-				waited := n.Confirm(now, 0, addr, news)
-				e := m.entries[addr]
-				if e == nil {
-					e = &known{}
-				}
-				if waited.Len() != e.waiting {
-					t.Fatalf("%v: %d frames waited, want %d", addr, waited.Len(), e.waiting)
-				}
-				for f := waited.Pop(); f != nil; f = waited.Pop() {
-					f.Release()
-				}
-				m.entries[addr] = &known{mac: news.MAC, confirmed: now}
-			},
-			"next": func(t *rapid.T) {
-				asked, ended := m.due(now)
-				for _, s := range solicits(n, now) {
-					if s.Failed {
-						if s.Waited.Len() != ended[s.Addr] {
-							t.Fatalf("%v: %d frames, want %d", s.Addr, s.Waited.Len(), ended[s.Addr])
-						}
-						for f := s.Waited.Pop(); f != nil; f = s.Waited.Pop() {
-							f.Release()
-						}
-						delete(ended, s.Addr)
-						continue
-					}
-					asked[s.Addr]--
-				}
-				for addr, count := range asked {
-					if count != 0 {
-						t.Fatalf("%v: %d questions missing", addr, count)
-					}
-				}
-				if len(ended) != 0 {
-					t.Fatalf("not ended: %v", ended)
-				}
-			},
-			"": func(t *rapid.T) {
-				held := 0
-				for _, e := range m.entries {
-					held += e.waiting
-				}
-				// What is due already may be late by any time.
-				wake := max(now, n.NextWake())
-				if wake != max(now, m.nextWake()) || n.Held() != held || n.Len() != len(m.entries) ||
-					pool.InUse() != held {
-					t.Fatalf("wake %v held %d entries %d frames %d, want %v %d %d", wake,
-						n.Held(), n.Len(), pool.InUse(), m.nextWake(), held, len(m.entries))
-				}
-			},
-		})
+		const timeout = 10 * time.Second
+		c := &compared{table: NewNeighbours(NeighbourConfig{Timeout: timeout, Max: 8}),
+			model: &neighbourModel{map[netip.Addr]*known{}, timeout, DefaultWaiting},
+			pool:  frame.NewPool(64, 64)}
+		t.Repeat(map[string]func(*rapid.T){"time": c.time, "lookup": c.lookup, "wait": c.wait,
+			"confirm": c.confirm, "next": c.next, "": c.agree})
 	})
 }
