@@ -121,7 +121,8 @@ func (e *Emulated) Derive() *Derivation {
 	d.note("the PFC frame waits for the frame that is being sent")
 	d.add("PFC frame", "60 + 24", "", float64(wire.OnLine(wire.MinFrame)), "bytes")
 	d.add("in flight", "rate x (2 delay + reaction + 1 ns) / 8",
-		fmt.Sprintf("%d x (2 x %d + %d + 1) ns / 8", int64(e.Rate), e.Delay.Nanoseconds(), e.Reaction.Nanoseconds()),
+		fmt.Sprintf("%d x (2 x %d + %d + 1) ns / 8", int64(e.Rate), e.Delay.Nanoseconds(),
+			e.Reaction.Nanoseconds()),
 		float64(e.inTime()), "bytes")
 	d.add("window", "reverse frame + PFC frame + in flight", fmt.Sprintf("%d + %d + %d",
 		e.reverse(), wire.OnLine(wire.MinFrame), e.inTime()), float64(e.Window()), "bytes")
