@@ -65,6 +65,10 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 		s.refuse(out, q, f, frame.DropLinkDown)
 		return
 	}
+	if out.watch.drain.Has(to) {
+		s.refuseStormed(out, to, f)
+		return
+	}
 	judged := qos.Pass
 	if q.wred.At == qos.AtEnqueue {
 		judged = q.wred.Judge(s.buffer.QueueBytes(out.id, to), m.Class.ECN, s.rng)
@@ -78,11 +82,8 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 	s.flowControl(now)
 	if why != frame.NoReason {
 		lost := p // by the ingress's limits
-		if why == frame.DropQueueFull {
+		if why == frame.DropQueueFull || why == frame.DropEgressBuffer {
 			lost = out
-		}
-		if why == frame.DropHeadroom || why == frame.DropBuffer {
-			p.stats.groupDropped[group]++
 		}
 		s.refuse(lost, q, f, why)
 		return
