@@ -147,7 +147,8 @@ func (c *Clock) Publish(deadline unit.Time) {
 }
 
 // Until returns how much real time passes before the clock shows v: 0 if it already does, and
-// limit at most, which is also the answer while the clock stands still.
+// limit at most, which is also the answer while the clock stands still. While the clock is held
+// for others before v, it is a moment in which they can run.
 func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	s, ok := c.page.current()
 	switch {
@@ -156,9 +157,21 @@ func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	case s.speed == 0 || v == unit.Never:
 		return limit
 	}
-	ahead := float64(v-s.at(Monotonic())) * speedOne / float64(s.speed)
-	return time.Duration(max(min(ahead+1, float64(limit)), 0))
+	now := s.at(Monotonic())
+	ahead := float64(v-now) * speedOne / float64(s.speed)
+	if now < v && c.page.limit(c.slot, now) >= v {
+		return time.Duration(max(min(ahead+1, float64(limit)), 0))
+	}
+	if now >= v && c.page.limit(c.slot, now) >= v {
+		return 0
+	}
+	return min(max(time.Duration(ahead), others), limit)
 }
+
+// others is how long a loop sleeps that can do nothing before another one has moved. Loops that
+// looked again and again instead would take the cores from the one that they wait for, and the
+// scheduler would let it wait for milliseconds.
+const others = 10 * time.Microsecond
 
 // ReportLate keeps the largest lateness of this loop for the governor and the certificate.
 func (c *Clock) ReportLate(late unit.Time) {
