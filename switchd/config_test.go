@@ -55,8 +55,9 @@ func TestDefaultIsTheSwitchOfDCQCN(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := m.Ports[0]
-	if m.Pools[0].Size != 12*unit.MB || p.PFC != pfc.SetOf(3, 4) || p.Rate != 40*unit.GbPerSecond {
-		t.Errorf("pool %v, PFC on %v, rate %v", m.Pools[0].Size, p.PFC, p.Rate)
+	if m.Pools[0].Size != 12*unit.MB || p.PFCSend != pfc.SetOf(3, 4) ||
+		p.Rate != 40*unit.GbPerSecond {
+		t.Errorf("pool %v, PFC on %v, rate %v", m.Pools[0].Size, p.PFCSend, p.Rate)
 	}
 	lossless := mmu.Profile{Limit: mmu.Alpha(1, 1), Lossless: true, Headroom: 22400,
 		XONOffset: 3000}
@@ -116,8 +117,8 @@ seed: 7
 	if p.Classify.Trust != classify.TrustPCP || p.Classify.PCP[7] != 5 || p.Classify.DSCP[63] != 2 {
 		t.Errorf("classes %+v", p.Classify)
 	}
-	if p.Map.Group[5] != 1 || p.Map.Queue[5] != 2 || p.PFC != pfc.SetOf(5) || p.Quanta != 1000 {
-		t.Errorf("map %+v, PFC %v, quanta %d", p.Map, p.PFC, p.Quanta)
+	if p.Map.Group[5] != 1 || p.Map.Queue[5] != 2 || p.PFCSend != pfc.SetOf(5) || p.Quanta != 1000 {
+		t.Errorf("map %+v, PFC %v, quanta %d", p.Map, p.PFCSend, p.Quanta)
 	}
 	want := mmu.Profile{Reserved: 1000, Limit: mmu.Alpha(1, 4), Lossless: true, Headroom: 9000,
 		XON: 2000, XONOffset: 4000}

@@ -40,10 +40,11 @@ func (c *Config) Machine() (pipeline.Config, error) {
 			port.Groups[g] = c.Lossy.profile()
 		}
 		for _, tc := range c.PFCEnable {
-			port.PFC |= pfc.SetOf(pfc.Priority(tc))
+			port.PFCSend = port.PFCSend.With(pfc.Priority(tc))
 			port.Groups[port.Map.Group[tc]] = c.Lossless.profile()
 			port.Queues[port.Map.Queue[tc]].WRED = c.WRED.profile()
 		}
+		port.PFCObey = port.PFCSend
 		m.Ports = append(m.Ports, port)
 	}
 	if err := m.Validate(); err != nil {

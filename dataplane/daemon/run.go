@@ -38,7 +38,8 @@ type Daemon struct {
 	Control *http.ServeMux
 	Metrics *prometheus.Registry
 
-	spec Spec
+	spec   Spec
+	events *eventLog
 }
 
 // New opens the clock and the ports. Nothing moves before Run.
@@ -68,8 +69,11 @@ func New(spec Spec) (*Daemon, error) {
 		Control: http.NewServeMux(),
 		Metrics: prometheus.NewRegistry(),
 		spec:    spec,
+		events:  newEventLog(),
 	}
-	d.Metrics.MustRegister(&loopCollector{loop: l, kind: spec.Kind, ports: spec.Ports})
+	d.Metrics.MustRegister(&loopCollector{loop: l, kind: spec.Kind, ports: spec.Ports},
+		newEventCollector(l, d.events, spec.Kind))
+	d.handleEvents()
 	return d, nil
 }
 
@@ -99,8 +103,15 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	d.spec.Log.Info("running", "ports", len(d.spec.Ports), "control", d.spec.Common.Control,
 		"metrics", d.spec.Common.Metrics)
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		d.events.write(d.spec.Log)
+	}()
 	err = d.Loop.Run(ctx)
 	closeAll(servers)
+	close(d.events.lines) // nobody records any more
+	<-logged
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}

@@ -14,19 +14,27 @@ const (
 	DropMACControl
 
 	// Frames that have nowhere to go.
-	DropNotForUs   // NIC: destination MAC or IP is not ours
+	DropNotForUs   // destination MAC (NIC, routed port) or IP (NIC) is not ours
 	DropUnknownQP  // NIC: no such QP, or not ready to receive
 	DropNoRoute    // switch: no egress port (the only one is where it came from)
 	DropLinkDown   // egress port is down
 	DropNotRoCE    // NIC: not for the RDMA engine and no kernel behind this driver
 	DropUnexpected // NIC: opcode or PSN that the QP's state does not accept
+	DropIsolated   // switch: ingress and egress are in one isolation group
+
+	// Packets that a router cannot forward.
+	DropTTL         // TTL or hop limit used up
+	DropNoNeighbour // the next hop's MAC address is not known, and the wait for it is over
+	DropIncomplete  // the next hop's MAC address is known, its port is not
+	DropIP2Me       // for the switch itself, which has no use for it (SAI: IP2ME trap)
 
 	// Frames for which there is no room.
-	DropNoFrame   // frame pool exhausted: the emulator, not the network
-	DropBuffer    // lossy: shared buffer or PG limit reached
-	DropHeadroom  // lossless: headroom exhausted, the "lossless violated" counter
-	DropQueueFull // egress queue limit
-	DropWRED      // WRED on a packet that is not ECN-capable
+	DropNoFrame      // frame pool exhausted: the emulator, not the network
+	DropBuffer       // lossy: shared buffer or PG limit reached
+	DropHeadroom     // lossless: headroom exhausted, the "lossless violated" counter
+	DropQueueFull    // egress queue limit
+	DropWRED         // WRED on a packet that is not ECN-capable
+	DropEgressBuffer // egress pool or the queue's share of it
 
 	// Frames dropped by order.
 	DropWatchdog // PFC watchdog
@@ -40,8 +48,9 @@ const (
 
 var reasonNames = [ReasonCount]string{
 	"none", "malformed", "icrc", "mac_control", "not_for_us", "unknown_qp", "no_route",
-	"link_down", "not_roce", "unexpected", "no_frame", "buffer", "headroom", "queue_full", "wred",
-	"pfcwd", "fault", "ring",
+	"link_down", "not_roce", "unexpected", "isolated", "ttl", "no_neighbour", "incomplete_arp",
+	"ip2me", "no_frame", "buffer", "headroom", "queue_full", "wred", "egress_buffer", "pfcwd",
+	"fault", "ring",
 }
 
 func (r Reason) String() string { return reasonNames[r] }

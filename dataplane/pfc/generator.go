@@ -27,7 +27,10 @@ type GeneratorConfig struct {
 type Generator struct {
 	cfg GeneratorConfig
 
-	wanted    Set
+	asked     Set // by XOFF
+	storm     Set
+	silent    Set
+	wanted    Set // what these three come to
 	announced Set
 	refresh   unit.Time // when the announced pauses are to be announced again, or Never
 	due       bool      // that time has come
@@ -50,13 +53,44 @@ func NewGenerator(cfg GeneratorConfig) Generator {
 }
 
 // XOFF asks that p be held back.
-func (g *Generator) XOFF(p Priority) { g.wanted = g.wanted.With(p) }
+func (g *Generator) XOFF(p Priority) {
+	g.asked = g.asked.With(p)
+	g.decide()
+}
 
 // XON asks that p run.
-func (g *Generator) XON(p Priority) { g.wanted = g.wanted.Without(p) }
+func (g *Generator) XON(p Priority) {
+	g.asked = g.asked.Without(p)
+	g.decide()
+}
+
+// Storm holds these priorities back, without a gap, whatever is asked until EndStorm: what a NIC
+// does whose receive pipeline is stuck. [RDMA at scale] section 4.3
+func (g *Generator) Storm(priorities Set) {
+	g.storm = priorities
+	g.decide()
+}
+
+// EndStorm goes back to what is asked.
+func (g *Generator) EndStorm() { g.Storm(0) }
+
+// Silence lets these priorities, and no others, not be held back whatever is asked, also not by a
+// storm: what a watchdog does to them. What was announced is taken back.
+func (g *Generator) Silence(priorities Set) {
+	g.silent = priorities
+	g.decide()
+}
+
+func (g *Generator) decide() { g.wanted = (g.asked | g.storm) &^ g.silent }
 
 // Wanted is the set of priorities that shall be held back.
 func (g *Generator) Wanted() Set { return g.wanted }
+
+// Since is when the pause of p that goes on was announced; only for priorities that are.
+func (g *Generator) Since(p Priority) unit.Time { return g.since[p] }
+
+// Announced is the set of priorities that the other end was told to hold back.
+func (g *Generator) Announced() Set { return g.announced }
 
 // Pending reports whether there is a frame to send. It goes before all other frames, because the
 // headroom of the buffer counts on it.

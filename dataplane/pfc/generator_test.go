@@ -119,7 +119,7 @@ func TestFrameTooSmall(t *testing.T) {
 func TestBothEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := NewGenerator(testConfig)
-		r := NewReceiver(testConfig.Rate, 0xff)
+		r := NewReceiver(ReceiverConfig{Rate: testConfig.Rate, Obeyed: 0xff})
 		var now unit.Time
 		settle := func() {
 			for {
@@ -155,7 +155,8 @@ func TestBothEnds(t *testing.T) {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	g, r := NewGenerator(testConfig), NewReceiver(testConfig.Rate, 0xff)
+	g := NewGenerator(testConfig)
+	r := NewReceiver(ReceiverConfig{Rate: testConfig.Rate, Obeyed: 0xff})
 	pool := frame.NewPool(1, 64)
 	var now unit.Time
 	if n := testing.AllocsPerRun(100, func() {

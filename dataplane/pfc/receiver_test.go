@@ -44,7 +44,7 @@ func TestDuration(t *testing.T) {
 
 // TestPauseEndsByItself walks one pause: it starts with the frame and ends to the nanosecond.
 func TestPauseEndsByItself(t *testing.T) {
-	r := NewReceiver(40*unit.GbPerSecond, SetOf(3, 4))
+	r := NewReceiver(ReceiverConfig{Rate: 40 * unit.GbPerSecond, Obeyed: SetOf(3, 4)})
 	r.Receive(10*us, told(map[Priority]uint16{3: 1000})) // 12.8 us
 	end := 10*us + 12800
 	if r.NextWake() != end || r.Paused(end-1) != SetOf(3) {
@@ -65,7 +65,7 @@ func TestPauseEndsByItself(t *testing.T) {
 
 // TestLateWake: neither the scheduler nor the counters see a pause longer than it was.
 func TestLateWake(t *testing.T) {
-	r := NewReceiver(40*unit.GbPerSecond, SetOf(3))
+	r := NewReceiver(ReceiverConfig{Rate: 40 * unit.GbPerSecond, Obeyed: SetOf(3)})
 	r.Receive(0, told(map[Priority]uint16{3: 1000}))
 	if r.Paused(5000*us) != 0 {
 		t.Error("still paused")
@@ -79,7 +79,7 @@ func TestLateWake(t *testing.T) {
 }
 
 func TestXONEndsAPause(t *testing.T) {
-	r := NewReceiver(40*unit.GbPerSecond, SetOf(3, 4))
+	r := NewReceiver(ReceiverConfig{Rate: 40 * unit.GbPerSecond, Obeyed: SetOf(3, 4)})
 	r.Receive(0, told(map[Priority]uint16{3: 65535, 4: 65535}))
 	if got := r.Receive(7*us, told(map[Priority]uint16{3: 0})); got != SetOf(3) {
 		t.Errorf("resumed %v", got)
@@ -95,7 +95,7 @@ func TestXONEndsAPause(t *testing.T) {
 
 // TestNewTimeCounts: a frame replaces the time of the one before, shorter or longer.
 func TestNewTimeCounts(t *testing.T) {
-	r := NewReceiver(40*unit.GbPerSecond, SetOf(3))
+	r := NewReceiver(ReceiverConfig{Rate: 40 * unit.GbPerSecond, Obeyed: SetOf(3)})
 	r.Receive(0, told(map[Priority]uint16{3: 65535}))
 	r.Receive(us, told(map[Priority]uint16{3: 1000}))
 	if r.NextWake() != us+12800 {
@@ -109,7 +109,7 @@ func TestNewTimeCounts(t *testing.T) {
 
 // TestExpiryBeforeFrame: a frame that comes when a pause has just passed starts a new one.
 func TestExpiryBeforeFrame(t *testing.T) {
-	r := NewReceiver(40*unit.GbPerSecond, SetOf(3))
+	r := NewReceiver(ReceiverConfig{Rate: 40 * unit.GbPerSecond, Obeyed: SetOf(3)})
 	r.Receive(0, told(map[Priority]uint16{3: 1000}))
 	if got := r.Receive(20*us, told(map[Priority]uint16{3: 1000})); got != 0 {
 		t.Errorf("resumed %v, but it is paused again", got)
@@ -121,7 +121,7 @@ func TestExpiryBeforeFrame(t *testing.T) {
 }
 
 func TestNotObeyed(t *testing.T) {
-	r := NewReceiver(40*unit.GbPerSecond, SetOf(3))
+	r := NewReceiver(ReceiverConfig{Rate: 40 * unit.GbPerSecond, Obeyed: SetOf(3)})
 	r.Receive(0, told(map[Priority]uint16{5: 65535}))
 	if r.Paused(us) != 0 || r.NextWake() != unit.Never || r.Counters(us).Frames[5] != 1 {
 		t.Errorf("paused %v, counters %+v", r.Paused(us), r.Counters(us))
@@ -129,7 +129,7 @@ func TestNotObeyed(t *testing.T) {
 }
 
 func TestReceiverReset(t *testing.T) {
-	r := NewReceiver(40*unit.GbPerSecond, SetOf(3, 4))
+	r := NewReceiver(ReceiverConfig{Rate: 40 * unit.GbPerSecond, Obeyed: SetOf(3, 4)})
 	r.Receive(0, told(map[Priority]uint16{3: 65535, 4: 65535}))
 	got := r.Reset(5 * us)
 	if got != SetOf(3, 4) || r.Paused(5*us) != 0 || r.NextWake() != unit.Never {

@@ -61,7 +61,9 @@ func (s Set) String() string {
 
 // Duration is how long a pause of this many quanta lasts on a link of rate r, rounded up to a
 // nanosecond. r must be positive. IEEE 802.3-2022 31B.2.
-func Duration(quanta uint16, r unit.Rate) time.Duration {
+func Duration(quanta uint16, r unit.Rate) time.Duration { return bitTimes(int64(quanta), r) }
+
+func bitTimes(quanta int64, r unit.Rate) time.Duration {
 	const bitsPerSecond = wire.QuantumBits * int64(time.Second)
-	return time.Duration((int64(quanta)*bitsPerSecond + int64(r) - 1) / int64(r))
+	return time.Duration((quanta*bitsPerSecond + int64(r) - 1) / int64(r))
 }

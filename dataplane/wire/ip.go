@@ -17,9 +17,10 @@ func (e ECN) String() string { return ecnNames[e&3] }
 
 // Protocol numbers. IANA, Assigned Internet Protocol Numbers.
 const (
-	ProtoICMP = 1
-	ProtoTCP  = 6
-	ProtoUDP  = 17
+	ProtoICMP   = 1
+	ProtoTCP    = 6
+	ProtoUDP    = 17
+	ProtoICMPv6 = 58
 )
 
 // PortRoCE is the UDP destination port of RoCEv2. IBTA vol 1 A17.3.1.1.

@@ -114,11 +114,10 @@ func (h *IPv4) SetDst(a [4]byte) { copy(h[16:20], a[:]) }
 
 // adjustChecksum accounts for one 16-bit word of the header going from old to now.
 // RFC 1624 equation 3: HC' = ~(~HC + ~m + m').
-func (h *IPv4) adjustChecksum(old, now uint16) {
-	sum := uint32(^h.Checksum()) + uint32(^old) + uint32(now)
-	sum = sum&0xffff + sum>>16
-	sum = sum&0xffff + sum>>16
-	h.SetChecksum(^uint16(sum))
+func (h *IPv4) adjustChecksum(old, now uint16) { h.SetChecksum(adjusted(h.Checksum(), old, now)) }
+
+func adjusted(checksum, old, now uint16) uint16 {
+	return ^fold(uint32(^checksum) + uint32(^old) + uint32(now))
 }
 
 // HeaderChecksum is the Internet checksum of an IPv4 header with its options, whose checksum
@@ -128,7 +127,5 @@ func HeaderChecksum(header []byte) uint16 {
 	for ; len(header) >= 2; header = header[2:] {
 		sum += uint32(binary.BigEndian.Uint16(header))
 	}
-	sum = sum&0xffff + sum>>16
-	sum = sum&0xffff + sum>>16
-	return ^uint16(sum)
+	return ^fold(sum)
 }

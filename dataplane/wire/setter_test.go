@@ -14,7 +14,8 @@ type setter struct {
 // TestSettersLeaveNeighboursAlone sets each field in a header of all ones and looks at every
 // other bit.
 func TestSettersLeaveNeighboursAlone(t *testing.T) {
-	all := [][]setter{ethernetSetters, ipv4Setters, ipv6Setters, udpSetters, controlSetters}
+	all := [][]setter{ethernetSetters, ipv4Setters, ipv6Setters, udpSetters, controlSetters,
+		arpSetters, icmpSetters}
 	for _, group := range all {
 		for _, s := range group {
 			b := make([]byte, 64)

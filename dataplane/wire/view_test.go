@@ -16,6 +16,8 @@ func TestViewsNeedTheirLength(t *testing.T) {
 		{"ipv4", IPv4Len, func(b []byte) bool { _, ok := AsIPv4(b); return ok }},
 		{"ipv6", IPv6Len, func(b []byte) bool { _, ok := AsIPv6(b); return ok }},
 		{"udp", UDPLen, func(b []byte) bool { _, ok := AsUDP(b); return ok }},
+		{"icmp", ICMPLen, func(b []byte) bool { _, ok := AsICMP(b); return ok }},
+		{"nd", NDLen, func(b []byte) bool { _, ok := AsND(b); return ok }},
 		{"pfc", PFCLen, func(b []byte) bool { _, ok := AsPFC(b); return ok }},
 		{"pause", PauseLen, func(b []byte) bool { _, ok := AsPause(b); return ok }},
 	}

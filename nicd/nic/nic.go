@@ -70,7 +70,7 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	binary.LittleEndian.PutUint64(seed[:], cfg.Seed)
 	n := &NIC{cfg: cfg, pool: pool, random: rand.NewChaCha8(seed), up: true,
 		conns: make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
-		pause: pfc.NewReceiver(cfg.Rate, cfg.PFC)}
+		pause: pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC})}
 	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)
 	n.wheel = ratelimit.NewWheel(int(timersOf(uint32(cfg.MaxQPs))))
 	n.pacer = ratelimit.NewPacer(n.wheel)

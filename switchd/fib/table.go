@@ -2,8 +2,6 @@ package fib
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math/bits"
 	"time"
 
@@ -126,42 +124,11 @@ func (t *Table) Learn(now unit.Time, mac wire.MAC, port dataplane.PortID) {
 	}
 }
 
-// AddStatic puts an address behind a port for good.
-func (t *Table) AddStatic(mac wire.MAC, port dataplane.PortID) error {
-	if mac.IsMulticast() {
-		return fmt.Errorf("static entry %v: a group address has no port", mac)
-	}
-	key := keyOf(mac)
-	s := &t.slots[t.find(key)]
-	if s.key == 0 {
-		if t.used == t.max {
-			return errors.New("static entry: the MAC table is full")
-		}
-		t.used++
-	}
-	*s = slot{key: key, port: port, static: true}
-	return nil
-}
-
-// FlushPort forgets what was learnt on a port, as when its link goes down.
-func (t *Table) FlushPort(port dataplane.PortID) {
-	t.removeIf(func(s *slot) bool { return s.port == port && !s.static })
-}
-
 // Flood is the set of ports that unknown and group addresses go to, the ingress port excepted.
 func (t *Table) Flood() *dataplane.PortSet { return &t.flood }
 
 // Len is the number of entries, those included that are too old but still in their place.
 func (t *Table) Len() int { return t.used }
-
-// Walk calls fn with every entry that Lookup would find, in the order of the table.
-func (t *Table) Walk(now unit.Time, fn func(Entry)) {
-	for i := range t.slots {
-		if s := &t.slots[i]; s.key != 0 && !t.tooOld(now, s) {
-			fn(s.entry())
-		}
-	}
-}
 
 func (t *Table) tooOld(now unit.Time, s *slot) bool {
 	return !s.static && now.Sub(s.seen) > t.age

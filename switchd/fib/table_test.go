@@ -1,6 +1,7 @@
 package fib
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -45,6 +46,42 @@ func TestStatic(t *testing.T) {
 	expect(t, table, 9999*second, 1, 3, true)
 	if err := table.AddStatic(wire.Broadcast, 3); err == nil {
 		t.Error("the broadcast address was accepted")
+	}
+}
+
+// TestRemoveAndFlush: by address, static or not; by port and all, what was learnt.
+func TestRemoveAndFlush(t *testing.T) {
+	table := New(Config{Ports: 4})
+	if err := table.AddStatic(mac(1), 3); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		table.Learn(0, mac(2+n), dataplane.PortID(n))
+	}
+	if !table.Remove(mac(2)) || table.Remove(mac(2)) {
+		t.Error("address 2 cannot be removed once")
+	}
+	expect(t, table, 0, 2, 0, false)
+	table.FlushPort(1)
+	expect(t, table, 0, 3, 0, false)
+	expect(t, table, 0, 4, 2, true)
+	table.Flush()
+	expect(t, table, 0, 4, 0, false)
+	expect(t, table, 0, 1, 3, true)
+	if !table.Remove(mac(1)) || table.Len() != 0 {
+		t.Errorf("%d entries are left", table.Len())
+	}
+}
+
+// TestSetAge: a shorter age counts for what is there.
+func TestSetAge(t *testing.T) {
+	table := New(Config{Ports: 4})
+	table.Learn(0, mac(1), 2)
+	table.SetAge(10 * time.Second)
+	expect(t, table, 10*second, 1, 2, true)
+	expect(t, table, 10*second+1, 1, 0, false)
+	if table.Age() != 10*time.Second {
+		t.Error(table.Age())
 	}
 }
 
@@ -128,22 +165,44 @@ func TestAgainstMap(t *testing.T) {
 	})
 }
 
+// BenchmarkLookup finds one of so many addresses, each time another.
 func BenchmarkLookup(b *testing.B) {
-	table := New(Config{Ports: 32})
-	for n := range 1000 {
-		table.Learn(0, mac(n), dataplane.PortID(n%32))
+	for _, entries := range []int{1000, 100_000} {
+		b.Run(fmt.Sprintf("entries=%d", entries), func(b *testing.B) {
+			table := New(Config{Ports: 32, Max: entries})
+			macs := make([]wire.MAC, entries)
+			for n := range macs {
+				macs[n] = mac(n)
+				table.Learn(0, macs[n], dataplane.PortID(n%32))
+			}
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				if _, ok := table.Lookup(0, macs[n]); !ok {
+					b.Fatalf("address %d is lost", n)
+				}
+				n = (n + 7919) % entries // a prime, so that every entry comes up
+			}
+		})
+	}
+}
+
+// BenchmarkLearn sees a known address again, as with every frame.
+func BenchmarkLearn(b *testing.B) {
+	const entries = 100_000
+	table := New(Config{Ports: 32, Max: entries})
+	for n := range entries {
+		table.Learn(0, mac(n), 1)
 	}
 	b.ReportAllocs()
-	n, found := 0, 0
+	n := 0
 	for b.Loop() {
-		if _, ok := table.Lookup(0, mac(n)); ok {
-			found++
-		}
-		if n++; n == 1000 {
+		table.Learn(unit.Time(n), mac(n), 1)
+		if n++; n == entries {
 			n = 0
 		}
 	}
-	if found == 0 {
-		b.Fatal("nothing was found")
+	if table.Stats.Learnt != entries || table.Len() != entries {
+		b.Fatalf("%+v, %d entries", table.Stats, table.Len())
 	}
 }

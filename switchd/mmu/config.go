@@ -3,8 +3,8 @@ package mmu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
-	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -22,15 +22,23 @@ type Queue uint8
 
 // Config is the division of the buffer.
 type Config struct {
-	Pools  []Pool
+	Pools       []Pool // ingress: PGs take from them
+	EgressPools []Pool // queues take from them; without any, only Max limits a queue
+	// Cell is the unit of the memory: a frame takes whole cells. Sizes and limits stay bytes, as
+	// in SONiC. 0 is a memory of bytes.
+	Cell   unit.Bytes
 	Groups [][Groups]Profile      // by port
 	Queues [][Queues]QueueProfile // by port; as many as Groups
 }
 
-// Pool is a part of the buffer that some PGs share.
+// Pool is a part of the buffer that some PGs share, or some queues. SAI_BUFFER_POOL_ATTR_*.
 type Pool struct {
 	Name string
-	Size unit.Bytes
+	Size unit.Bytes // of all parts: reserved, headroom and shared
+	// SharedHeadroom is headroom that all PGs of an ingress pool share, each up to its own
+	// Headroom: SAI_BUFFER_POOL_ATTR_XOFF_SIZE, SONiC BUFFER_POOL xoff. 0: every PG's Headroom is
+	// set aside for it alone.
+	SharedHeadroom unit.Bytes
 }
 
 // Profile is what a PG may store. SAI_BUFFER_PROFILE_ATTR_*.
@@ -55,9 +63,14 @@ type Limit struct {
 // Alpha is the dynamic limit num/den times what is free.
 func Alpha(num, den int64) Limit { return Limit{Num: num, Den: den} }
 
-// QueueProfile is what a queue may store.
+// QueueProfile is what a queue may store. SAI_BUFFER_PROFILE_ATTR_*. Reserved and Limit count only
+// where there are egress pools. A frame that has no place there is dropped, lossless or not: SONiC
+// sets a lossless queue's static limit to the size of the pool, so that the ingress decides alone.
 type QueueProfile struct {
-	Max unit.Bytes // 0 is no limit of its own
+	Pool     int // index into Config.EgressPools; ignored while there are none
+	Reserved unit.Bytes
+	Limit    Limit      // of its use of shared
+	Max      unit.Bytes // of all that it stores; 0 is no limit of its own
 }
 
 // allows reports whether use is within the limit: use <= Num*free/Den, without dividing.
@@ -76,10 +89,11 @@ func (l *Limit) of(free unit.Bytes) unit.Bytes {
 	return unit.Bytes(l.Num) * free / unit.Bytes(l.Den)
 }
 
-// maxSize and maxAlpha keep alpha times size within 63 bits.
+// maxSize and maxAlpha keep alpha times size within 63 bits; maxCell is well above any real one.
 const (
 	maxSize  = 1 << 40
 	maxAlpha = 1 << 20
+	maxCell  = 1 << 16
 )
 
 // Validate returns every fault.
@@ -89,10 +103,24 @@ func (c *Config) Validate() error {
 	if len(c.Queues) != len(c.Groups) {
 		add("queues of %d ports, groups of %d", len(c.Queues), len(c.Groups))
 	}
-	for i, p := range c.Pools {
-		if p.Size <= 0 || p.Size > maxSize {
-			add("pool %d (%s): size %v, want 1 to %d", i, p.Name, p.Size, int64(maxSize))
+	if c.Cell < 0 || c.Cell > maxCell {
+		add("cell %v, want 0 to %d", c.Cell, maxCell)
+	}
+	for i := range c.Pools {
+		faults = append(faults, c.Pools[i].validate("pool", i))
+	}
+	for i := range c.EgressPools {
+		faults = append(faults, c.EgressPools[i].validate("egress pool", i))
+		if c.EgressPools[i].SharedHeadroom != 0 {
+			add("egress pool %d (%s): headroom at the egress", i, c.EgressPools[i].Name)
 		}
+	}
+	names := make(map[string]bool)
+	for _, p := range slices.Concat(c.Pools, c.EgressPools) {
+		if names[p.Name] {
+			add("two pools are called %q", p.Name)
+		}
+		names[p.Name] = true
 	}
 	for port := range c.Groups {
 		for pg := range c.Groups[port] {
@@ -101,50 +129,121 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	if len(faults) > 0 {
-		return errors.Join(faults...)
+	for port := range c.Queues {
+		for q := range c.Queues[port] {
+			if err := c.Queues[port][q].validate(len(c.EgressPools)); err != nil {
+				add("port %d queue %d: %w", port, q, err)
+			}
+		}
 	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	return c.validateSums()
+}
+
+// validateSums holds what is set aside against the pools.
+func (c *Config) validateSums() error {
+	var faults []error
 	for i, p := range c.Pools {
 		if aside := c.setAside(i); aside > p.Size {
-			add("pool %d (%s): reserved and headroom take %v of %v", i, p.Name, aside, p.Size)
+			faults = append(faults, fmt.Errorf("pool %d (%s): reserved and headroom take %v of %v",
+				i, p.Name, aside, p.Size))
+		}
+	}
+	for i, p := range c.EgressPools {
+		if aside := c.setAsideEgress(i); aside > p.Size {
+			faults = append(faults, fmt.Errorf("egress pool %d (%s): reserved takes %v of %v",
+				i, p.Name, aside, p.Size))
 		}
 	}
 	return errors.Join(faults...)
+}
+
+func (p *Pool) validate(kind string, index int) error {
+	if p.Size <= 0 || p.Size > maxSize {
+		return fmt.Errorf("%s %d (%s): size %v, want 1 to %d", kind, index, p.Name, p.Size,
+			int64(maxSize))
+	}
+	if p.SharedHeadroom < 0 || p.SharedHeadroom > p.Size {
+		return fmt.Errorf("%s %d (%s): shared headroom %v, want 0 to %v", kind, index, p.Name,
+			p.SharedHeadroom, p.Size)
+	}
+	return nil
 }
 
 func (p *Profile) validate(pools int) error {
 	switch {
 	case p.Pool < 0 || p.Pool >= pools:
 		return fmt.Errorf("pool %d of %d", p.Pool, pools)
-	case min(p.Reserved, p.Headroom, p.XON, p.XONOffset, p.Limit.Static) < 0:
+	case min(p.Reserved, p.Headroom, p.XON, p.XONOffset) < 0:
 		return errors.New("a negative size")
-	case max(p.Reserved, p.Headroom, p.XON, p.XONOffset, p.Limit.Static) > maxSize:
+	case max(p.Reserved, p.Headroom, p.XON, p.XONOffset) > maxSize:
 		return fmt.Errorf("a size above %d", int64(maxSize))
-	case min(p.Limit.Num, p.Limit.Den) < 0 || max(p.Limit.Num, p.Limit.Den) > maxAlpha:
-		return fmt.Errorf("alpha %d/%d, want parts from 0 to %d",
-			p.Limit.Num, p.Limit.Den, maxAlpha)
 	case !p.Lossless && p.Headroom != 0:
 		return errors.New("headroom in a lossy group")
+	}
+	return p.Limit.validate()
+}
+
+func (p *QueueProfile) validate(pools int) error {
+	switch {
+	case pools > 0 && (p.Pool < 0 || p.Pool >= pools):
+		return fmt.Errorf("egress pool %d of %d", p.Pool, pools)
+	case min(p.Reserved, p.Max) < 0:
+		return errors.New("a negative size")
+	case max(p.Reserved, p.Max) > maxSize:
+		return fmt.Errorf("a size above %d", int64(maxSize))
+	}
+	return p.Limit.validate()
+}
+
+func (l *Limit) validate() error {
+	switch {
+	case l.Static < 0 || l.Static > maxSize:
+		return fmt.Errorf("static limit %v, want 0 to %d", l.Static, int64(maxSize))
+	case min(l.Num, l.Den) < 0 || max(l.Num, l.Den) > maxAlpha:
+		return fmt.Errorf("alpha %d/%d, want parts from 0 to %d", l.Num, l.Den, maxAlpha)
 	}
 	return nil
 }
 
-// setAside is what of a pool is nobody else's.
-func (c *Config) setAside(pool int) (sum unit.Bytes) {
+// setAside is what of an ingress pool is not shared.
+func (c *Config) setAside(pool int) unit.Bytes {
+	sum := c.headroom(pool)
 	for port := range c.Groups {
 		for pg := range c.Groups[port] {
 			if p := &c.Groups[port][pg]; p.Pool == pool {
-				sum += p.Reserved + p.Headroom
+				sum += p.Reserved
 			}
 		}
 	}
 	return sum
 }
 
-// Where names the two places a stored frame is charged to.
-type Where struct {
-	In    frame.PortID
-	Group PG
-	Out   frame.PortID
-	Queue Queue
+// headroom is what a pool has of it for all its groups together.
+func (c *Config) headroom(pool int) (sum unit.Bytes) {
+	if shared := c.Pools[pool].SharedHeadroom; shared != 0 {
+		return shared
+	}
+	for port := range c.Groups {
+		for pg := range c.Groups[port] {
+			if p := &c.Groups[port][pg]; p.Pool == pool {
+				sum += p.Headroom
+			}
+		}
+	}
+	return sum
+}
+
+// setAsideEgress is what of an egress pool is not shared.
+func (c *Config) setAsideEgress(pool int) (sum unit.Bytes) {
+	for port := range c.Queues {
+		for q := range c.Queues[port] {
+			if p := &c.Queues[port][q]; p.Pool == pool {
+				sum += p.Reserved
+			}
+		}
+	}
+	return sum
 }

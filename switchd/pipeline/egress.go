@@ -19,7 +19,7 @@ func (s *Switch) flood(now unit.Time, p *port, f *frame.Frame) verdict {
 	var last *port
 	for id, ok := set.Next(0); ok; id, ok = set.Next(id + 1) {
 		out := &s.ports[id]
-		if out == p || !out.up {
+		if out == p || !out.up || p.isolatedFrom(out) {
 			continue
 		}
 		if last != nil {
@@ -33,6 +33,10 @@ func (s *Switch) flood(now unit.Time, p *port, f *frame.Frame) verdict {
 	s.enqueue(now, p, last, f)
 	return verdict{do: done}
 }
+
+// isolatedFrom reports whether nothing that came in on p may be bridged to out. SAI:
+// SAI_ISOLATION_GROUP_TYPE_BRIDGE_PORT, each member of a group being bound to that group.
+func (p *port) isolatedFrom(out *port) bool { return p.isolated != 0 && p.isolated == out.isolated }
 
 // copyTo sends a copy of f to out. A copy for which there is no frame is counted like one that
 // was made and lost.
@@ -74,11 +78,8 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 	s.flowControl(now)
 	if why != frame.NoReason {
 		lost := p // by the ingress's limits
-		if why == frame.DropQueueFull {
+		if why == frame.DropQueueFull || why == frame.DropEgressBuffer {
 			lost = out
-		}
-		if why == frame.DropHeadroom || why == frame.DropBuffer {
-			p.stats.groupDropped[group]++
 		}
 		s.refuse(lost, q, f, why)
 		return
@@ -103,7 +104,7 @@ func (s *Switch) refuse(p *port, q *queue, f *frame.Frame, why frame.Reason) {
 }
 
 // dequeue takes the first frame out of a queue and out of the buffer. The caller then sees to
-// flow control.
+// flow control, and tells the scheduler.
 func (s *Switch) dequeue(now unit.Time, p *port, to mmu.Queue) *frame.Frame {
 	q := &p.queues[to]
 	f := q.frames.Pop()
@@ -115,7 +116,6 @@ func (s *Switch) dequeue(now unit.Time, p *port, to mmu.Queue) *frame.Frame {
 	} else {
 		p.heads[to] = head.Len()
 	}
-	p.sched.Sent(to, f.Len(), head != nil)
 	q.length.Set(now, s.buffer.QueueBytes(p.id, to))
 	return f
 }

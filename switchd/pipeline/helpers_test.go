@@ -24,7 +24,7 @@ func testConfig(ports int) Config {
 	c := Config{Pools: []mmu.Pool{{Name: "ingress", Size: 12 * unit.MB}}, Seed: 1}
 	for i := range ports {
 		p := Port{Rate: 40 * unit.GbPerSecond, MAC: wiretest.MACOrNumber(100 + i).MAC(),
-			PFC: pfc.SetOf(3, 4), Map: qos.Identity(),
+			PFCSend: pfc.SetOf(3, 4), PFCObey: pfc.SetOf(3, 4), Map: qos.Identity(),
 			Scheduler: qos.DWRRConfig{Weight: [8]int{1, 1, 1, 1, 1, 1, 1, 1}, MTU: 1500}}
 		p.Classify.DSCP = [64]uint8{3: 3, 4: 4, 26: 3, 48: 6}
 		for g := range p.Groups {

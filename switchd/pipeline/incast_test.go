@@ -66,7 +66,8 @@ func incast(t *testing.T, n int, cfg Config) (*sim.Net, *bench, []*blaster) {
 	sw := net.Add("switch", b.dev, n+1)
 	var hosts []*blaster
 	for i := range n + 1 {
-		h := &blaster{pool: b.pool, rx: pfc.NewReceiver(lineRate, pfc.SetOf(3))}
+		h := &blaster{pool: b.pool, rx: pfc.NewReceiver(pfc.ReceiverConfig{
+			Rate: lineRate, Obeyed: pfc.SetOf(3)})}
 		if i < n {
 			h.frame = data(wiretest.MACOrNumber(i), wiretest.MACOrNumber(n), 1082)
 			h.ready.Add(0)

@@ -47,30 +47,6 @@ func (s *Switch) classify(_ unit.Time, p *port, f *frame.Frame) verdict {
 	return verdict{do: next}
 }
 
-// control obeys PFC frames. PAUSE is not for a port with PFC, and no MAC control frame goes
-// further than one link. IEEE 802.1Q-2022 36.1.1, IEEE 802.3-2022 31.
-func (s *Switch) control(now unit.Time, p *port, f *frame.Frame) verdict {
-	switch f.Meta.Class.Kind {
-	case frame.PFC:
-		body, ok := wire.AsPFC(f.Bytes()[wire.EthernetLen:])
-		if !ok {
-			return verdict{why: frame.DropMalformed}
-		}
-		if p.rx.Receive(now, body) != 0 {
-			s.ready.Add(p.id)
-		}
-		s.arm(p.rx.NextWake())
-		p.stats.control.Add(f.Len())
-		s.ledger.Consume(f)
-		return verdict{do: done}
-	case frame.Pause, frame.MACControl:
-		p.stats.control.Add(f.Len())
-		return verdict{why: frame.DropMACControl}
-	}
-	p.stats.received[f.Meta.Class.TC].Add(f.Len())
-	return verdict{do: next}
-}
-
 // learn notes where the source is.
 func (s *Switch) learn(now unit.Time, p *port, f *frame.Frame) verdict {
 	eth, ok := wire.AsEthernet(f.Bytes())
@@ -92,6 +68,9 @@ func (s *Switch) forward(now unit.Time, p *port, f *frame.Frame) verdict {
 		if out, known := s.macs.Lookup(now, dst); known {
 			if out == p.id {
 				return verdict{why: frame.DropNoRoute} // The destination has it already.
+			}
+			if p.isolatedFrom(&s.ports[out]) {
+				return verdict{why: frame.DropIsolated}
 			}
 			s.enqueue(now, p, &s.ports[out], f)
 			return verdict{do: done}

@@ -31,7 +31,20 @@ func tightConfig(t *rapid.T, ports int) Config {
 		p.Queues[3].WRED = qos.WREDConfig{Mark: qos.Curve{Kmin: 1000, Kmax: 9000, Pmax: 0.5},
 			At: rapid.SampledFrom([]qos.Point{qos.AtEnqueue, qos.AtDequeue}).Draw(t, "at")}
 		p.Scheduler.Strict = qos.QueueSet(rapid.Uint8().Draw(t, "strict"))
+		p.Shaper = shapes(t)
 	}
+	return c
+}
+
+// shapes is a shaper whose rates are low against those of the links, or none.
+func shapes(t *rapid.T) (c qos.ShaperConfig) {
+	if !rapid.Bool().Draw(t, "shaped") {
+		return c
+	}
+	c.Queues[0] = qos.Shape{Max: 10 * unit.MbPerSecond, MaxBurst: 3000}
+	c.Queues[3] = qos.Shape{Min: unit.MbPerSecond, Max: 50 * unit.MbPerSecond}
+	c.Queues[4] = qos.Shape{Min: unit.MbPerSecond}
+	c.Port = qos.Shape{Max: 100 * unit.MbPerSecond, MaxBurst: 1500}
 	return c
 }
 

@@ -18,7 +18,7 @@ import (
 // Switch is a dataplane.Device.
 type Switch struct {
 	ports  []port
-	pools  []mmu.Pool
+	cfg    Config
 	buffer *mmu.Buffer
 	macs   *fib.Table
 	frames *frame.Pool // for the copies of flooded frames
@@ -29,25 +29,30 @@ type Switch struct {
 	ready      dataplane.PortSet
 	wakeAt     unit.Time // not later than any deadline of a port
 	ledger     dataplane.Ledger
+	notify     func(Event)
 }
 
 // port is the state of one port.
 type port struct {
-	id       dataplane.PortID
-	up       bool
-	backlog  qos.QueueSet // queues that are not empty
-	pfc      pfc.Set
-	queues   [mmu.Queues]queue
-	heads    qos.Heads
-	sched    qos.Scheduler
-	rx       pfc.Receiver
-	tx       pfc.Generator
-	classify classify.Map
-	qmap     qos.Map
-	lossless [classify.Classes]bool
-	pauses   [mmu.Groups]pfc.Set // what a group in XOFF pauses
-	name     string
-	stats    portStats
+	id        dataplane.PortID
+	up        bool
+	backlog   qos.QueueSet // queues that are not empty
+	queues    [mmu.Queues]queue
+	heads     qos.Heads
+	sched     qos.Scheduler
+	shaper    *qos.Shaper // nil: none
+	heldUntil unit.Time   // by the shaper; Never if it does not hold the port
+	rx        pfc.Receiver
+	tx        pfc.Generator
+	classify  classify.Map
+	qmap      qos.Map
+	lossless  [classify.Classes]bool
+	pauses    [mmu.Groups]pfc.Set           // what a group in XOFF pauses
+	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
+	linkPause bool                          // obeys PAUSE
+	isolated  uint8                         // isolation group, 0 is none
+	name      string
+	stats     portStats
 }
 
 // queue is one egress queue.
@@ -77,7 +82,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	}
 	cfg.MACs.Ports = len(cfg.Ports)
 	s := &Switch{
-		ports: make([]port, len(cfg.Ports)), pools: cfg.Pools, buffer: buffer,
+		ports: make([]port, len(cfg.Ports)), cfg: cfg, buffer: buffer,
 		macs: fib.New(cfg.MACs), frames: pool,
 		pauses:     frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
 		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
@@ -92,9 +97,12 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 func (p *port) init(id dataplane.PortID, cfg *Config) {
 	c := &cfg.Ports[id]
 	*p = port{
-		id: id, up: true, name: c.Name, pfc: c.PFC, classify: c.Classify, qmap: c.Map,
-		sched: qos.NewDWRR(c.Scheduler), rx: pfc.NewReceiver(c.Rate, c.PFC),
-		tx: pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta}),
+		id: id, up: true, name: c.Name, isolated: c.Isolated, classify: c.Classify, qmap: c.Map,
+		sched: qos.NewDWRR(c.Scheduler),
+	}
+	p.heldUntil = unit.Never
+	if c.Shaper != (qos.ShaperConfig{}) {
+		p.shaper = qos.NewShaper(0, c.Shaper, c.Scheduler.MTU) // full, whenever that is
 	}
 	var most unit.Bytes
 	for _, pool := range cfg.Pools {
@@ -104,9 +112,7 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
 		p.queues[q].length = qos.NewOccupancy(most)
 	}
-	for g := range p.pauses {
-		p.pauses[g] = c.Map.Priorities(mmu.PG(g)) & c.PFC
-	}
+	p.initPFC(c)
 	for tc := range p.lossless {
 		p.lossless[tc] = c.lossless(uint8(tc))
 	}
@@ -134,20 +140,24 @@ func (s *Switch) Ready() *dataplane.PortSet { return &s.ready }
 // Ledger is the account of every frame.
 func (s *Switch) Ledger() dataplane.Ledger { return s.ledger }
 
-// NextWake is when a pause ends or must be announced again.
+// NextWake is when a pause ends or must be announced again, or a shaper lets a frame go.
 func (s *Switch) NextWake() unit.Time { return s.wakeAt }
 
-// Wake ends pauses and announces others again.
+// Wake ends pauses, announces others again, and releases the ports that were held back.
 func (s *Switch) Wake(now unit.Time) {
 	s.wakeAt = unit.Never
 	for i := range s.ports {
 		p := &s.ports[i]
 		resumed := p.rx.Wake(now)
 		p.tx.Wake(now)
-		if resumed != 0 || p.tx.Pending(now) {
+		released := p.heldUntil <= now
+		if released {
+			p.heldUntil = unit.Never
+		}
+		if resumed != 0 || released || p.tx.Pending(now) {
 			s.ready.Add(p.id)
 		}
-		s.arm(min(p.rx.NextWake(), p.tx.NextWake()))
+		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.heldUntil))
 	}
 }
 
@@ -171,6 +181,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 	for q := range mmu.Queue(mmu.Queues) {
 		for p.backlog.Has(q) {
 			f := s.dequeue(now, p, q)
+			p.sched.Gone(q, p.backlog.Has(q))
 			p.queues[q].stats.Dropped[frame.DropLinkDown]++
 			s.drop(p, f, frame.DropLinkDown)
 		}

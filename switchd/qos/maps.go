@@ -2,9 +2,9 @@ package qos
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
-	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/switchd/mmu"
 )
 
@@ -20,8 +20,14 @@ func (s QueueSet) With(q mmu.Queue) QueueSet { return s | 1<<(q&7) }
 // Without returns the set without q.
 func (s QueueSet) Without(q mmu.Queue) QueueSet { return s &^ (1 << (q & 7)) }
 
-// Map says where each traffic class goes. A PFC priority is the traffic class of its number, as
-// in IEEE 802.1Q and in SONiC's default maps.
+// after returns the next queue of the set in a ring of all, q itself last. The set is not empty.
+func (s QueueSet) after(q mmu.Queue) mmu.Queue {
+	next := q + 1
+	ahead := bits.RotateLeft8(uint8(s), -int(next)) // bit n is queue next+n, modulo 8
+	return (next + mmu.Queue(bits.TrailingZeros8(ahead))) % mmu.Queues
+}
+
+// Map says where each traffic class goes.
 type Map struct {
 	Group [classify.Classes]mmu.PG
 	Queue [classify.Classes]mmu.Queue
@@ -48,26 +54,4 @@ func (m *Map) Validate() error {
 		}
 	}
 	return nil
-}
-
-// Priorities is the set of priorities to pause when a group is in XOFF: those whose classes it
-// takes.
-func (m *Map) Priorities(g mmu.PG) (s pfc.Set) {
-	for tc, to := range m.Group {
-		if to == g {
-			s = s.With(pfc.Priority(tc))
-		}
-	}
-	return s
-}
-
-// Queues is the set of queues that stop while the given priorities are paused. A queue that
-// several classes share stops for each of them.
-func (m *Map) Queues(paused pfc.Set) (s QueueSet) {
-	for tc, q := range m.Queue {
-		if paused.Has(pfc.Priority(tc)) {
-			s = s.With(q)
-		}
-	}
-	return s
 }

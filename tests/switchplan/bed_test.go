@@ -1,0 +1,84 @@
+package switchplan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/sim"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/pipeline"
+)
+
+// node is one of the two devices of a bed.
+type node int
+
+const (
+	theSwitch node = iota
+	theTester
+	nodes // how many
+)
+
+// bed runs the switch and the tester, port n wired to port n. Time stands still at 0 until run.
+type bed interface {
+	// do changes a device from outside, or looks at it.
+	do(n node, fn func(now unit.Time))
+	// at does the same when virtual time is at. It must be called before that.
+	at(at unit.Time, n node, fn func(now unit.Time))
+	// run lets time go by until both devices have reached until.
+	run(until unit.Time)
+	// lost is how many frames the emulator lost, which is a fault of the bed.
+	lost() uint64
+	// stop ends everything; then the test may look at both devices.
+	stop()
+}
+
+// setup is what a bed is made of.
+type setup struct {
+	sw     *pipeline.Switch
+	tester *tester
+	cfg    *pipeline.Config
+	delay  time.Duration // of every link
+	pools  [nodes]*frame.Pool
+}
+
+func (s *setup) device(n node) dataplane.Device {
+	if n == theSwitch {
+		return s.sw
+	}
+	return s.tester
+}
+
+func (s *setup) link(port int) link.Config {
+	return link.Config{Rate: s.cfg.Ports[port].Rate, Delay: s.delay}
+}
+
+// virtual is the bed in virtual time.
+type virtual struct {
+	net   *sim.Net
+	nodes [nodes]*sim.Node
+}
+
+func newVirtual(_ *testing.T, s *setup) bed {
+	v := &virtual{net: sim.New(s.pools[theSwitch])}
+	ports := len(s.cfg.Ports)
+	v.nodes[theSwitch] = v.net.Add("switch", s.sw, ports)
+	v.nodes[theTester] = v.net.Add("tester", s.tester, ports)
+	for i := range ports {
+		v.net.Connect(v.nodes[theSwitch], dataplane.PortID(i), v.nodes[theTester],
+			dataplane.PortID(i), s.link(i))
+	}
+	return v
+}
+
+func (v *virtual) do(n node, fn func(unit.Time)) { v.net.Do(v.nodes[n], fn) }
+
+func (v *virtual) at(at unit.Time, n node, fn func(unit.Time)) { v.net.At(at, v.nodes[n], fn) }
+
+func (v *virtual) run(until unit.Time) { v.net.Run(until) }
+
+func (v *virtual) lost() uint64 { return 0 }
+
+func (v *virtual) stop() {}

@@ -1,0 +1,268 @@
+package switchplan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/switchd/mmu"
+	"github.com/rocelab/rocelab/switchd/pipeline"
+)
+
+// card says what a case is: where hardware people know it from, and what it runs on.
+type card struct {
+	plan   *plan
+	name   string // as in the plan
+	checks string // in words, for the matrix
+	config func(c *pipeline.Config)
+	// response is how long the tester takes to obey a PFC frame.
+	response time.Duration
+	// virtualOnly says why the case does not run on real frames; empty if it does.
+	virtualOnly string
+}
+
+// bench is a case at work: the two devices on a bed, with what the case asks of them.
+type bench struct {
+	*testing.T
+	bed
+	setup
+	row  *row
+	mode mode
+}
+
+// mode is which of the two beds a case runs on.
+type mode int
+
+const (
+	inVirtualTime mode = iota
+	onRealFrames
+	modes
+)
+
+var modeNames = [modes]string{"virtual time", "real frames"}
+
+// conform runs a case on both beds.
+func conform(t *testing.T, c card, run func(b *bench)) {
+	t.Helper()
+	if !slices.Contains(c.plan.cases, c.name) {
+		t.Fatalf("the plan %s does not list %s", c.plan.title, c.name)
+	}
+	r := c.plan.row(c.name, c.checks)
+	t.Run(modeNames[inVirtualTime], func(t *testing.T) { play(t, c, r, inVirtualTime, run) })
+	if c.virtualOnly != "" {
+		r.instead = c.virtualOnly
+		return
+	}
+	t.Run(modeNames[onRealFrames], func(t *testing.T) {
+		needReal(t)
+		play(t, c, r, onRealFrames, run)
+	})
+}
+
+// The pools cover all that the switch can store and the tester can send at a time.
+const poolFrames = 8192
+
+func play(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
+	r.begin(m)
+	defer func() { r.failed[m] = t.Failed() }()
+	cfg := baseConfig()
+	if c.config != nil {
+		c.config(&cfg)
+	}
+	b := &bench{T: t, row: r, mode: m, setup: newSetup(t, &cfg, c.response)}
+	if m == inVirtualTime {
+		b.bed = newVirtual(t, &b.setup)
+	} else {
+		b.bed = newRealFrames(t, &b.setup)
+	}
+	stopped := false
+	defer func() {
+		if !stopped {
+			b.stop()
+		}
+	}()
+	run(b)
+	b.settle()
+	if n := b.lost(); n != 0 {
+		t.Errorf("the emulator lost %d frames", n)
+	}
+	b.stop()
+	stopped = true
+	b.balance()
+}
+
+func newSetup(t *testing.T, cfg *pipeline.Config, response time.Duration) setup {
+	t.Helper()
+	s := setup{cfg: cfg, delay: linkDelay}
+	for n := range s.pools {
+		s.pools[n] = frame.NewPool(poolFrames, frameSize)
+	}
+	s.tester = newTester(cfg.Ports, response, s.pools[theTester])
+	var err error
+	if s.sw, err = pipeline.New(*cfg, s.pools[theSwitch]); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Router == nil {
+		for i := range cfg.Ports {
+			if err := s.sw.MACs().AddStatic(station(i).mac(), dataplane.PortID(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return s
+}
+
+// send gives the tester streams.
+func (b *bench) send(streams ...stream) {
+	b.Helper()
+	b.do(theTester, func(now unit.Time) {
+		for _, s := range streams {
+			b.tester.add(now, s)
+		}
+	})
+}
+
+// now is virtual time; it stands still between runs.
+func (b *bench) now() (at unit.Time) {
+	b.do(theTester, func(now unit.Time) { at = now })
+	return at
+}
+
+// snapshot is what the switch shows now.
+func (b *bench) snapshot() *pipeline.Snapshot {
+	var s pipeline.Snapshot
+	b.do(theSwitch, func(now unit.Time) { b.sw.Snapshot(now, &s) })
+	return &s
+}
+
+// probe takes a snapshot when virtual time is at; it is filled in when time has got there.
+func (b *bench) probe(at unit.Time) *pipeline.Snapshot {
+	var s pipeline.Snapshot
+	b.at(at, theSwitch, func(now unit.Time) { b.sw.Snapshot(now, &s) })
+	return &s
+}
+
+// arrivals is what the tester has received on a port, without and with PFC frames.
+func (b *bench) arrivals(port int) (data, control []arrival) {
+	b.do(theTester, func(unit.Time) {
+		for _, a := range b.tester.ports[port].arrivals {
+			if a.class.Kind == frame.PFC {
+				control = append(control, a)
+			} else {
+				data = append(data, a)
+			}
+		}
+	})
+	return data, control
+}
+
+// stored is all that a group stores.
+func stored(s *pipeline.Snapshot, port int, g mmu.PG) unit.Bytes {
+	u := &s.Ports[port].Groups[g]
+	return u.Reserved + u.Shared + u.Headroom
+}
+
+// settle lets everything that is on a wire arrive. What is stored for a paused port stays.
+func (b *bench) settle() {
+	b.Helper()
+	const attempts = 50
+	for range attempts {
+		var now unit.Time
+		var idle bool
+		b.do(theTester, func(at unit.Time) { now, idle = at, b.tester.idle() })
+		if idle && b.agree() {
+			return
+		}
+		b.run(now.Add(20 * b.delay))
+	}
+	b.Errorf("frames are still on their way: switch %+v, tester %+v", b.sw.Ledger(),
+		b.tester.ledger)
+}
+
+// agree reports whether everything that one device sent has reached the other.
+func (b *bench) agree() bool {
+	var s, t dataplane.Ledger
+	b.do(theSwitch, func(unit.Time) { s = b.sw.Ledger() })
+	b.do(theTester, func(unit.Time) { t = b.tester.Ledger() })
+	return s.Sent == t.Received && t.Sent == s.Received
+}
+
+// balance looks at the accounts when all is over.
+func (b *bench) balance() {
+	b.Helper()
+	for n := range nodes {
+		l := b.device(n).Ledger()
+		if err := l.Check(); err != nil {
+			b.Errorf("device %d: %v", n, err)
+		}
+	}
+	// In virtual time the frames that the switch stores are the tester's.
+	stored := b.sw.Ledger().Buffered.Frames
+	used := b.pools[theSwitch].InUse() + b.pools[theTester].InUse()
+	if uint64(used) != stored {
+		b.Errorf("%d frames are in use, the switch stores %d", used, stored)
+	}
+}
+
+// equal checks a number of ours against the one that the configuration gives, and puts both into
+// the matrix.
+func (b *bench) equal(what string, got, want any) {
+	b.Helper()
+	g, w := fmt.Sprint(got), fmt.Sprint(want)
+	b.row.note(b.mode, figure{what, w, g})
+	if g != w {
+		b.Errorf("%s: %s, the configuration says %s", what, g, w)
+	}
+}
+
+// near is equal for a number that may differ by a part of itself.
+func (b *bench) near(what string, got, want, part float64) {
+	b.Helper()
+	limit := math.Abs(want * part)
+	b.row.note(b.mode, figure{what, fmt.Sprintf("%.4g ± %.2g", want, limit), b.measured(got)})
+	if !(math.Abs(got-want) <= limit) {
+		b.Errorf("%s: %g, the configuration says %g ± %g", what, got, want, limit)
+	}
+}
+
+// soon is equal for a time that may be late, by what the bed cannot tell apart.
+func (b *bench) soon(what string, got, want time.Duration) {
+	b.Helper()
+	b.row.note(b.mode, figure{what, want.String(), b.measured(got)})
+	if off := (got - want).Abs(); off > b.grain() {
+		b.Errorf("%s: %v, the configuration says %v, and the bed is exact to %v", what, got, want,
+			b.grain())
+	}
+}
+
+// measured is a number that is the same in every run in virtual time only.
+func (b *bench) measured(got any) string {
+	if b.mode == onRealFrames {
+		return "within"
+	}
+	if f, ok := got.(float64); ok {
+		return fmt.Sprintf("%.4g", f)
+	}
+	return fmt.Sprint(got)
+}
+
+// grain is by how much a time may be off: nothing in virtual time but rounding, and on real frames
+// twice the budget of the clock, once for each direction.
+func (b *bench) grain() time.Duration {
+	if b.mode == inVirtualTime {
+		return 2 * time.Nanosecond
+	}
+	return b.delay
+}
+
+// onWire is how long a frame of n bytes occupies a link.
+func onWire(n unit.Bytes, r unit.Rate) time.Duration {
+	var s unit.Serial
+	return s.Time(wire.OnLine(n), r)
+}

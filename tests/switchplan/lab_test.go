@@ -1,0 +1,149 @@
+package switchplan
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+
+	"github.com/rocelab/rocelab/bpf"
+	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/netspace"
+	"github.com/rocelab/rocelab/dataplane/xsk"
+)
+
+// maxPorts is how many ports a switch of the suite has at most.
+const maxPorts = 4
+
+// lab is the veth pairs of the suite, in a namespace of its own, with a socket and a program on
+// each end. Making them takes longer than most cases, so all cases use the same.
+type lab struct {
+	ns   string
+	ends [maxPorts][nodes]*end
+}
+
+// end is one end of a cable.
+type end struct {
+	*xsk.Socket
+	prog *bpf.Program
+}
+
+// built is the lab, nil before the first case on real frames.
+var built *lab
+
+func theLab(t *testing.T) *lab {
+	t.Helper()
+	if built == nil {
+		l := &lab{ns: fmt.Sprintf("rl-switchplan-%d", os.Getpid())}
+		if err := l.open(); err != nil {
+			t.Fatal(errors.Join(err, l.close()))
+		}
+		built = l
+	}
+	return built
+}
+
+func portName(i int) string { return fmt.Sprintf("swp%d", i+1) }
+
+func (l *lab) open() error {
+	if err := netspace.Create(l.ns); err != nil {
+		return err
+	}
+	return netspace.Do(l.ns, func() error {
+		for i := range l.ends {
+			attrs := netlink.NewLinkAttrs()
+			attrs.Name = portName(i)
+			names := [nodes]string{attrs.Name, fmt.Sprintf("tg%d", i+1)}
+			if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs,
+				PeerName: names[theTester]}); err != nil {
+				return fmt.Errorf("veth %s: %w", attrs.Name, err)
+			}
+			for n, name := range names {
+				var err error
+				if l.ends[i][n], err = openEnd(name); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// openEnd raises a device, without the kernel's own IPv6 traffic, and puts a switch port's program
+// and a socket on it: the tester, too, wants every frame.
+func openEnd(name string) (*end, error) {
+	quiet := "/proc/sys/net/ipv6/conf/" + name + "/disable_ipv6"
+	if err := os.WriteFile(quiet, []byte("1"), 0o644); err != nil {
+		return nil, err
+	}
+	dev, err := netlink.LinkByName(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := netlink.LinkSetUp(dev); err != nil {
+		return nil, err
+	}
+	e := &end{}
+	if e.prog, err = bpf.LoadSwitch(bpf.PortConfig{}); err != nil {
+		return nil, err
+	}
+	if e.Socket, err = xsk.Open(dev.Attrs().Index, e.prog.XSKMap(),
+		xsk.DefaultOptions); err != nil {
+		return nil, errors.Join(err, e.prog.Close())
+	}
+	if _, err = e.prog.Attach(dev.Attrs().Index); err != nil {
+		return nil, errors.Join(err, e.Socket.Close(), e.prog.Close())
+	}
+	return e, nil
+}
+
+func (l *lab) close() (err error) {
+	for i := range l.ends {
+		for _, e := range l.ends[i] {
+			if e != nil {
+				err = errors.Join(err, e.Socket.Close(), e.prog.Close())
+			}
+		}
+	}
+	return errors.Join(err, netns.DeleteNamed(l.ns))
+}
+
+// kept is an end that a case uses and leaves open.
+type kept struct {
+	*end
+	before loop.WireStats // what other cases counted
+}
+
+// Close leaves the socket to the next case.
+func (*kept) Close() error { return nil }
+
+// take lends an end to a case. The program classifies by the given map; what a case before left in
+// the socket is gone.
+func (l *lab) take(t *testing.T, port int, n node, m classify.Map) *kept {
+	t.Helper()
+	e := l.ends[port][n]
+	if err := e.prog.SetMap(m); err != nil {
+		t.Fatal(err)
+	}
+	drain(e)
+	return &kept{end: e, before: e.Stats()}
+}
+
+func drain(e *end) (n int) {
+	pool := frame.NewPool(64, frameSize)
+	var got [64]loop.Arrival
+	for {
+		k := e.Receive(pool, got[:])
+		for i := range got[:k] {
+			got[i].Frame.Release()
+		}
+		if n += k; k == 0 {
+			return n
+		}
+	}
+}
