@@ -16,9 +16,9 @@ func shortIncast(algorithm string) (setup, span) {
 }
 
 // The scaling law: how much time is stretched changes nothing at all. The same incast on real loops
-// at dilation k, 2k and 4k, the first of which a small machine cannot keep up with, so that the clock
-// is held, gives the very numbers of virtual time: every counter of the bottleneck's
-// queue, its length at every moment, and every counter of the senders.
+// at dilation k and 2.5 k, with a machine that has other work and a clock that is held whenever it
+// falls behind, gives the very numbers of virtual time: every counter of the bottleneck's queue,
+// its length over all moments, and every counter of the senders.
 func TestScalingLaw(t *testing.T) {
 	for _, algorithm := range []string{"none", "dcqcn"} {
 		cfg, at := shortIncast(algorithm)
@@ -28,7 +28,7 @@ func TestScalingLaw(t *testing.T) {
 			t.Errorf("%s: %d bytes, %d marks, %d PFC frames: the scenario shows little", algorithm,
 				want.delivered, want.marks, want.pfcFrames)
 		}
-		for _, k := range []float64{100, 200, 400} {
+		for _, k := range []float64{100, 250} {
 			s := newStar(t, cfg)
 			l := newLoops(t, s, k)
 			got := measure(t, s, l, at)
