@@ -206,6 +206,7 @@ func (p *port) give(f *frame.Frame) bool {
 		return false
 	}
 	flight := clock.NewFlight(f.Meta.Arrived, check(f))
+	p.announce() // Send may hand over what it took before, when it needs room.
 	if !p.Wire.Send(f) {
 		return false
 	}
