@@ -7,6 +7,7 @@ import "github.com/rocelab/rocelab/dataplane/daemon"
 //	GET  /v1/status                          -> Status
 //	POST /v1/sample        SampleRequest        record a queue and the switch's counters
 //	GET  /v1/sample                          -> daemon.Samples
+//	POST /v1/watermarks/clear ClearWatermarksRequest
 //	POST /v1/capture       CaptureRequest       write frames into a pcapng file
 //	POST /v1/capture/stop                    -> CaptureResult
 

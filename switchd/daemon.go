@@ -87,6 +87,7 @@ func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
 	})
+	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 	daemon.Handle(mux, "POST /v1/capture", s.startCapture)
 	daemon.Handle(mux, "POST /v1/capture/stop", s.stopCapture)
 }

@@ -37,6 +37,9 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for i := range poolMetrics {
 		out <- poolMetrics[i].desc
 	}
+	for i := range headroomMetrics {
+		out <- headroomMetrics[i].desc
+	}
 	for _, desc := range []*prometheus.Desc{portDropped, queueDropped, macEntries, macNotLearnt} {
 		out <- desc
 	}
@@ -55,7 +58,12 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for i := range c.snap.Pools {
 		p := &c.snap.Pools[i]
 		for j := range poolMetrics {
-			poolMetrics[j].send(out, p, p.Name)
+			poolMetrics[j].send(out, p, p.Name, poolDirections[p.Direction])
+		}
+		if p.Direction == pipeline.Ingress {
+			for j := range headroomMetrics {
+				headroomMetrics[j].send(out, p, p.Name)
+			}
 		}
 	}
 	out <- prometheus.MustNewConstMetric(macEntries, prometheus.GaugeValue, float64(c.snap.MACs))

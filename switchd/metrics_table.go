@@ -10,8 +10,6 @@ import (
 var (
 	byPriority = []string{"port", "priority"}
 	byQueue    = []string{"port", "queue"}
-	byGroup    = []string{"port", "priority_group"}
-	byPool     = []string{"pool"}
 )
 
 var (
@@ -76,42 +74,11 @@ var queueMetrics = []metric[pipeline.QueueSnapshot]{
 	gauge("queue_occupancy_watermark_bytes",
 		"Most bytes stored since the last clear (SAI_QUEUE_STAT_WATERMARK_BYTES).", byQueue,
 		func(q *pipeline.QueueSnapshot) float64 { return float64(q.Watermark) }),
-}
-
-var groupMetrics = []metric[pipeline.GroupSnapshot]{
-	gauge("priority_group_shared_occupancy_bytes",
-		"Bytes of shared stored (SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_CURR_OCCUPANCY_BYTES).",
-		byGroup, func(g *pipeline.GroupSnapshot) float64 { return float64(g.Shared) }),
-	gauge("priority_group_shared_watermark_bytes",
-		"Most bytes of shared stored since the last clear "+
-			"(SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES).",
-		byGroup, func(g *pipeline.GroupSnapshot) float64 { return float64(g.SharedWatermark) }),
-	gauge("priority_group_shared_limit_bytes",
-		"Bytes of shared that the group may store at this moment.",
-		byGroup, func(g *pipeline.GroupSnapshot) float64 { return float64(g.Limit) }),
-	gauge("priority_group_headroom_occupancy_bytes",
-		"Bytes of headroom stored "+
-			"(SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES).",
-		byGroup, func(g *pipeline.GroupSnapshot) float64 { return float64(g.Headroom) }),
-	gauge("priority_group_headroom_watermark_bytes",
-		"Most bytes of headroom stored since the last clear "+
-			"(SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES).",
-		byGroup, func(g *pipeline.GroupSnapshot) float64 { return float64(g.HeadroomWatermark) }),
-	gauge("priority_group_headroom_limit_bytes", "Bytes of headroom that the group has.",
-		byGroup, func(g *pipeline.GroupSnapshot) float64 { return float64(g.HeadroomLimit) }),
-	counter("priority_group_dropped_packets_total",
-		"Packets dropped at the group's limit; in a lossless group, lossless violated "+
-			"(SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS).",
-		byGroup, func(g *pipeline.GroupSnapshot) float64 { return float64(g.Dropped) }),
-}
-
-var poolMetrics = []metric[pipeline.PoolSnapshot]{
-	gauge("buffer_pool_occupancy_bytes",
-		"Bytes stored, all parts of the pool (SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_BYTES).",
-		byPool, func(p *pipeline.PoolSnapshot) float64 { return float64(p.Occupancy) }),
-	gauge("buffer_pool_watermark_bytes",
-		"Most bytes stored since the last clear (SAI_BUFFER_POOL_STAT_WATERMARK_BYTES).",
-		byPool, func(p *pipeline.PoolSnapshot) float64 { return float64(p.Watermark) }),
-	gauge("buffer_pool_size_bytes", "Bytes that the pool has.",
-		byPool, func(p *pipeline.PoolSnapshot) float64 { return float64(p.Size) }),
+	gauge("queue_occupancy_persistent_watermark_bytes",
+		"Most bytes stored since the last clear of persistent watermarks.", byQueue,
+		func(q *pipeline.QueueSnapshot) float64 { return float64(q.Persistent) }),
+	gauge("queue_shared_limit_bytes",
+		"Bytes of its egress pool's shared part that the queue may store at this moment; "+
+			"0 without egress pools.", byQueue,
+		func(q *pipeline.QueueSnapshot) float64 { return float64(q.Limit) }),
 }

@@ -30,12 +30,18 @@ func fill(s *pipeline.Snapshot) error {
 	q.Sent = dataplane.Count{Frames: 11, Bytes: 12}
 	q.Marked = dataplane.Count{Frames: 13, Bytes: 14}
 	q.Dropped[frame.DropWRED] = 15
-	q.Use = mmu.Use{Occupancy: 16, Watermark: 17}
-	p.Groups[3] = pipeline.GroupSnapshot{Dropped: 18, GroupUse: mmu.GroupUse{Shared: 19, Limit: 20,
-		Headroom: 21, HeadroomLimit: 22, SharedWatermark: 23, HeadroomWatermark: 24}}
+	q.Use, q.Limit = mmu.Use{Occupancy: 16, Watermark: 17, Persistent: 40}, 41
+	p.Groups[3] = pipeline.GroupSnapshot{GroupUse: mmu.GroupUse{Dropped: 18, Shared: 19, Limit: 20,
+		Headroom: 21, HeadroomLimit: 22, SharedWatermark: 23, HeadroomWatermark: 24,
+		Admitted: dataplane.Count{Frames: 42, Bytes: 43}, Reserved: 44, SharedPersistent: 45,
+		HeadroomPersistent: 46}}
 	s.Ports = []pipeline.PortSnapshot{p}
-	s.Pools = []pipeline.PoolSnapshot{{Name: "ingress", Size: 25, Use: mmu.Use{Occupancy: 26,
-		Watermark: 27}}}
+	s.Pools = []pipeline.PoolSnapshot{
+		{Name: "in", Size: 25, Use: mmu.Use{Occupancy: 26, Watermark: 27, Persistent: 47},
+			Shared: 48, HeadroomSize: 49,
+			Headroom: mmu.Use{Occupancy: 50, Watermark: 51, Persistent: 52}},
+		{Name: "out", Direction: pipeline.Egress, Size: 53, Use: mmu.Use{Occupancy: 54}},
+	}
 	s.MACs, s.FIB.Full = 28, 29
 	return nil
 }
@@ -74,9 +80,26 @@ func TestMetrics(t *testing.T) {
 		`switchd_priority_group_headroom_limit_bytes{port="swp1",priority_group="3"} 22`,
 		`switchd_priority_group_shared_watermark_bytes{port="swp1",priority_group="3"} 23`,
 		`switchd_priority_group_headroom_watermark_bytes{port="swp1",priority_group="3"} 24`,
-		`switchd_buffer_pool_size_bytes{pool="ingress"} 25`,
-		`switchd_buffer_pool_occupancy_bytes{pool="ingress"} 26`,
-		`switchd_buffer_pool_watermark_bytes{pool="ingress"} 27`,
+		`switchd_buffer_pool_size_bytes{direction="ingress",pool="in"} 25`,
+		`switchd_buffer_pool_occupancy_bytes{direction="ingress",pool="in"} 26`,
+		`switchd_buffer_pool_watermark_bytes{direction="ingress",pool="in"} 27`,
+		`switchd_queue_occupancy_persistent_watermark_bytes{port="swp1",queue="3"} 40`,
+		`switchd_queue_shared_limit_bytes{port="swp1",queue="3"} 41`,
+		`switchd_priority_group_admitted_packets_total{port="swp1",priority_group="3"} 42`,
+		`switchd_priority_group_admitted_bytes_total{port="swp1",priority_group="3"} 43`,
+		`switchd_priority_group_reserved_occupancy_bytes{port="swp1",priority_group="3"} 44`,
+		`switchd_priority_group_shared_persistent_watermark_bytes` +
+			`{port="swp1",priority_group="3"} 45`,
+		`switchd_priority_group_headroom_persistent_watermark_bytes` +
+			`{port="swp1",priority_group="3"} 46`,
+		`switchd_buffer_pool_persistent_watermark_bytes{direction="ingress",pool="in"} 47`,
+		`switchd_buffer_pool_shared_bytes{direction="ingress",pool="in"} 48`,
+		`switchd_headroom_pool_size_bytes{pool="in"} 49`,
+		`switchd_headroom_pool_occupancy_bytes{pool="in"} 50`,
+		`switchd_headroom_pool_watermark_bytes{pool="in"} 51`,
+		`switchd_headroom_pool_persistent_watermark_bytes{pool="in"} 52`,
+		`switchd_buffer_pool_size_bytes{direction="egress",pool="out"} 53`,
+		`switchd_buffer_pool_occupancy_bytes{direction="egress",pool="out"} 54`,
 		`switchd_mac_table_entries 28`,
 		`switchd_mac_table_full_total 29`,
 	} {

@@ -6,11 +6,13 @@ import "github.com/rocelab/rocelab/dataplane/unit"
 const (
 	preambleLen unit.Bytes = 7
 	sfdLen      unit.Bytes = 1
-	fcsLen      unit.Bytes = 4
 	ifgLen      unit.Bytes = 12
 
+	// FCSLen is the length of the frame check sequence, which frames in memory do not have.
+	FCSLen unit.Bytes = 4
+
 	// Overhead is added to every frame's length to get its time on the wire.
-	Overhead = preambleLen + sfdLen + fcsLen + ifgLen
+	Overhead = preambleLen + sfdLen + FCSLen + ifgLen
 	// MinFrame is the shortest frame without FCS; a MAC pads to it.
 	MinFrame unit.Bytes = 60
 )

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
@@ -52,7 +53,8 @@ func TestLosslessLife(t *testing.T) {
 		t.Errorf("changes %v at %+v", got, b.Group(1, 3))
 	}
 	want := GroupUse{Shared: 8000, Limit: 10000, HeadroomLimit: 3000, SharedWatermark: 10000,
-		HeadroomWatermark: 3000}
+		HeadroomWatermark: 3000, SharedPersistent: 10000, HeadroomPersistent: 3000,
+		Admitted: dataplane.Count{Frames: 13, Bytes: 13000}, Dropped: 1}
 	if got := b.Group(1, 3); got != want {
 		t.Errorf("use %+v", got)
 	}
@@ -69,7 +71,7 @@ func TestReservedIsOwn(t *testing.T) {
 	if got, why := fill(b, at(1, 0), 1000); got != 5*unit.KB || why != frame.DropBuffer {
 		t.Errorf("stored %v, then %v", got, why)
 	}
-	if b.Pool(0) != (Use{20 * unit.KB, 20 * unit.KB}) {
+	if b.Pool(0) != (Use{20 * unit.KB, 20 * unit.KB, 20 * unit.KB}) {
 		t.Errorf("pool %+v", b.Pool(0))
 	}
 }
@@ -116,19 +118,6 @@ func TestNothingToResume(t *testing.T) {
 	}
 }
 
-func TestClearWatermarks(t *testing.T) {
-	b := mustNew(t, uniform(1, 100*unit.KB, Profile{Limit: Alpha(1, 1)}))
-	for range 3 {
-		b.Admit(at(0, 0), 1000)
-	}
-	b.Release(at(0, 0), 1000)
-	b.ClearWatermarks()
-	if b.Pool(0).Watermark != 2000 || b.Queue(0, 0).Watermark != 2000 ||
-		b.Group(0, 0).SharedWatermark != 2000 {
-		t.Errorf("watermarks %+v %+v %+v", b.Pool(0), b.Queue(0, 0), b.Group(0, 0))
-	}
-}
-
 func TestReleaseOfNothingPanics(t *testing.T) {
 	b := mustNew(t, uniform(1, 100*unit.KB, Profile{Limit: Alpha(1, 1)}))
 	defer func() {
@@ -137,24 +126,6 @@ func TestReleaseOfNothingPanics(t *testing.T) {
 		}
 	}()
 	b.Release(at(0, 0), 9)
-}
-
-func TestValidate(t *testing.T) {
-	for want, change := range map[string]func(c *Config){
-		"pool 3 of 1":              func(c *Config) { c.Groups[1][7].Pool = 3 },
-		"port 1 group 7: a negat":  func(c *Config) { c.Groups[1][7].XON = -1 },
-		"headroom in a lossy":      func(c *Config) { c.Groups[0][0].Headroom = 1 },
-		"take 101KB of 100KB":      func(c *Config) { c.Groups[0][0].Reserved = 101 * unit.KB },
-		"size 0, want":             func(c *Config) { c.Pools[0].Size = 0 },
-		"alpha 1/-1":               func(c *Config) { c.Groups[0][0].Limit = Alpha(1, -1) },
-		"queues of 1 ports, group": func(c *Config) { c.Queues = c.Queues[:1] },
-	} {
-		c := uniform(2, 100*unit.KB, Profile{Limit: Alpha(1, 1)})
-		change(&c)
-		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
-	}
 }
 
 func BenchmarkAdmit(b *testing.B) {
@@ -172,5 +143,28 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 	if m.Pool(0).Watermark != 1082 {
 		b.Fatal("nothing was admitted")
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	c := uniform(2, 1000*unit.KB, Profile{Limit: Limit{Static: 3000}, Lossless: true,
+		Headroom: 3000})
+	c.Cell, c.EgressPools = 256, []Pool{{Name: "egress", Size: 1000 * unit.KB}}
+	c.Queues[0][0].Limit = Alpha(1, 1)
+	b := mustNew(t, c)
+	if n := testing.AllocsPerRun(100, func() {
+		for range 4 {
+			b.Admit(at(1, 3), 1000)
+			b.NextChange()
+		}
+		for range 4 {
+			b.Release(at(1, 3), 1000)
+			b.NextChange()
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if got := b.Group(1, 3); got.HeadroomWatermark != 2*1024 || got.Dropped != 0 {
+		t.Errorf("%+v", got)
 	}
 }

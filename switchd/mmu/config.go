@@ -3,8 +3,8 @@ package mmu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
-	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -115,6 +115,13 @@ func (c *Config) Validate() error {
 			add("egress pool %d (%s): headroom at the egress", i, c.EgressPools[i].Name)
 		}
 	}
+	names := make(map[string]bool)
+	for _, p := range slices.Concat(c.Pools, c.EgressPools) {
+		if names[p.Name] {
+			add("two pools are called %q", p.Name)
+		}
+		names[p.Name] = true
+	}
 	for port := range c.Groups {
 		for pg := range c.Groups[port] {
 			if err := c.Groups[port][pg].validate(len(c.Pools)); err != nil {
@@ -203,15 +210,25 @@ func (l *Limit) validate() error {
 
 // setAside is what of an ingress pool is not shared.
 func (c *Config) setAside(pool int) unit.Bytes {
-	sum := c.Pools[pool].SharedHeadroom
+	sum := c.headroom(pool)
 	for port := range c.Groups {
 		for pg := range c.Groups[port] {
-			p := &c.Groups[port][pg]
-			if p.Pool != pool {
-				continue
+			if p := &c.Groups[port][pg]; p.Pool == pool {
+				sum += p.Reserved
 			}
-			sum += p.Reserved
-			if c.Pools[pool].SharedHeadroom == 0 {
+		}
+	}
+	return sum
+}
+
+// headroom is what a pool has of it for all its groups together.
+func (c *Config) headroom(pool int) (sum unit.Bytes) {
+	if shared := c.Pools[pool].SharedHeadroom; shared != 0 {
+		return shared
+	}
+	for port := range c.Groups {
+		for pg := range c.Groups[port] {
+			if p := &c.Groups[port][pg]; p.Pool == pool {
 				sum += p.Headroom
 			}
 		}
@@ -229,12 +246,4 @@ func (c *Config) setAsideEgress(pool int) (sum unit.Bytes) {
 		}
 	}
 	return sum
-}
-
-// Where names the two places a stored frame is charged to.
-type Where struct {
-	In    frame.PortID
-	Group PG
-	Out   frame.PortID
-	Queue Queue
 }

@@ -1,114 +1,12 @@
 package mmu
 
 import (
-	"testing"
+	"maps"
 
-	"pgregory.net/rapid"
-
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
-
-// model keeps the same rules by looking at everything at every step.
-type model struct {
-	cfg      Config
-	own      map[[2]int]unit.Bytes
-	headroom map[[2]int]unit.Bytes
-	queue    map[[2]int]unit.Bytes
-	xoff     map[[2]int]bool
-}
-
-func newModel(c Config) *model {
-	return &model{c, map[[2]int]unit.Bytes{}, map[[2]int]unit.Bytes{}, map[[2]int]unit.Bytes{},
-		map[[2]int]bool{}}
-}
-
-func (m *model) profile(k [2]int) Profile { return m.cfg.Groups[k[0]][k[1]] }
-
-func (m *model) shared(k [2]int) unit.Bytes { return max(0, m.own[k]-m.profile(k).Reserved) }
-
-// free is what of a pool's shared part nobody uses.
-func (m *model) free(pool int) unit.Bytes {
-	free := m.cfg.Pools[pool].Size
-	for port := range m.cfg.Groups {
-		for pg := range m.cfg.Groups[port] {
-			if p := m.profile([2]int{port, pg}); p.Pool == pool {
-				free -= p.Reserved + p.Headroom + m.shared([2]int{port, pg})
-			}
-		}
-	}
-	return free
-}
-
-func (m *model) limit(k [2]int) unit.Bytes {
-	p := m.profile(k)
-	if p.Limit.Den == 0 {
-		return p.Limit.Static
-	}
-	return m.free(p.Pool) * unit.Bytes(p.Limit.Num) / unit.Bytes(p.Limit.Den)
-}
-
-func (m *model) admit(k, q [2]int, n unit.Bytes) frame.Reason {
-	p := m.profile(k)
-	if most := m.cfg.Queues[q[0]][q[1]].Max; most != 0 && m.queue[q]+n > most {
-		return frame.DropQueueFull
-	}
-	limit, free, was := m.limit(k), m.free(p.Pool), m.own[k]
-	before := m.shared(k)
-	m.own[k] += n
-	if now := m.shared(k); now == before || (now-before <= free && now <= limit) {
-		m.queue[q] += n
-		return frame.NoReason
-	}
-	m.own[k] = was
-	if !p.Lossless {
-		return frame.DropBuffer
-	}
-	if m.headroom[k]+n > p.Headroom {
-		m.xoff[k] = m.xoff[k] || !m.mayRun(k)
-		return frame.DropHeadroom
-	}
-	m.xoff[k] = true
-	m.headroom[k] += n
-	m.queue[q] += n
-	return frame.NoReason
-}
-
-func (m *model) release(k, q [2]int, n unit.Bytes) {
-	m.queue[q] -= n
-	h := min(n, m.headroom[k])
-	m.headroom[k] -= h
-	m.own[k] -= n - h
-	for k := range m.xoff {
-		if m.mayRun(k) {
-			m.xoff[k] = false
-		}
-	}
-}
-
-func (m *model) mayRun(k [2]int) bool {
-	p, used := m.profile(k), m.shared(k)
-	return m.headroom[k] == 0 && (used <= p.XON || used+p.XONOffset <= m.limit(k))
-}
-
-func drawProfile(t *rapid.T) Profile {
-	p := Profile{
-		Pool:      rapid.IntRange(0, 1).Draw(t, "pool"),
-		Reserved:  unit.Bytes(rapid.SampledFrom([]int{0, 0, 700, 3000}).Draw(t, "reserved")),
-		XON:       unit.Bytes(rapid.SampledFrom([]int{0, 500}).Draw(t, "xon")),
-		XONOffset: unit.Bytes(rapid.SampledFrom([]int{0, 300, 2000}).Draw(t, "offset")),
-		Limit:     Limit{Static: unit.Bytes(rapid.IntRange(0, 9000).Draw(t, "static"))},
-	}
-	if rapid.Bool().Draw(t, "dynamic") {
-		p.Limit.Num = int64(rapid.IntRange(0, 9).Draw(t, "num"))
-		p.Limit.Den = int64(rapid.IntRange(1, 9).Draw(t, "den"))
-	}
-	if rapid.Bool().Draw(t, "lossless") {
-		p.Lossless = true
-		p.Headroom = unit.Bytes(rapid.SampledFrom([]int{0, 900, 2500}).Draw(t, "headroom"))
-	}
-	return p
-}
 
 // stored is a frame in the buffer: its PG and queue, each with the port first, and its length.
 type stored struct {
@@ -120,99 +18,270 @@ func (s stored) where() Where {
 	return Where{frame.PortID(s.g[0]), PG(s.g[1]), frame.PortID(s.q[0]), Queue(s.q[1])}
 }
 
-// TestAgainstModel: on random buffers and random traffic the account and the model agree about
-// every verdict, every use and every change.
-func TestAgainstModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := Config{Pools: []Pool{{Name: "a", Size: 60000}, {Name: "b", Size: 50000}},
-			Groups: make([][Groups]Profile, 2), Queues: make([][Queues]QueueProfile, 2)}
-		for port := range c.Groups {
-			for pg := range 3 { // more would only spread the traffic thin
-				c.Groups[port][pg] = drawProfile(t)
-			}
-			c.Queues[port][1].Max = 7000
+// model keeps the same rules by looking at the list of all stored frames at every step. What is no
+// function of that list is what of a group counts as headroom, and the state of a group.
+type model struct {
+	cfg      Config
+	in       []stored
+	headroom map[[2]int]unit.Bytes
+	xoff     map[[2]int]bool
+	most     [kinds]map[key]unit.Bytes // watermarks
+	admitted map[[2]int]dataplane.Count
+	dropped  map[[2]int]uint64
+}
+
+func newModel(c Config) *model {
+	m := &model{cfg: c, headroom: map[[2]int]unit.Bytes{}, xoff: map[[2]int]bool{},
+		admitted: map[[2]int]dataplane.Count{}, dropped: map[[2]int]uint64{}}
+	for kind := range m.most {
+		m.most[kind] = map[key]unit.Bytes{}
+	}
+	return m
+}
+
+func (m *model) group(k [2]int) Profile      { return m.cfg.Groups[k[0]][k[1]] }
+func (m *model) queue(k [2]int) QueueProfile { return m.cfg.Queues[k[0]][k[1]] }
+
+// size is how much memory a frame takes, cell by cell.
+func (m *model) size(n unit.Bytes) (sum unit.Bytes) {
+	if m.cfg.Cell == 0 {
+		return n
+	}
+	for sum < n {
+		sum += m.cfg.Cell
+	}
+	return sum
+}
+
+// inGroup is all that a group stores, inQueue all that a queue does.
+func (m *model) inGroup(k [2]int) (sum unit.Bytes) {
+	for _, s := range m.in {
+		if s.g == k {
+			sum += m.size(s.n)
 		}
-		b, err := New(c)
-		if err != nil {
-			t.Fatal(err)
+	}
+	return sum
+}
+
+func (m *model) inQueue(k [2]int) (sum unit.Bytes) {
+	for _, s := range m.in {
+		if s.q == k {
+			sum += m.size(s.n)
 		}
-		m := newModel(c)
-		told := map[[2]int]bool{}
-		var in []stored
-		bit := rapid.IntRange(0, 1)
-		t.Repeat(map[string]func(*rapid.T){
-			"admit": func(t *rapid.T) {
-				s := stored{
-					g: [2]int{bit.Draw(t, "in"), rapid.IntRange(0, 2).Draw(t, "pg")},
-					q: [2]int{bit.Draw(t, "out"), bit.Draw(t, "q")},
-					n: unit.Bytes(rapid.IntRange(60, 1600).Draw(t, "n")),
-				}
-				got, want := b.Admit(s.where(), s.n), m.admit(s.g, s.q, s.n)
-				if got != want {
-					t.Fatalf("admit %+v: %v, model %v", s, got, want)
-				}
-				if got == frame.NoReason {
-					in = append(in, s)
-				}
-			},
-			"release": func(t *rapid.T) {
-				if len(in) == 0 {
-					t.Skip("nothing is stored")
-				}
-				i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
-				s := in[i]
-				in = append(in[:i], in[i+1:]...)
-				b.Release(s.where(), s.n)
-				m.release(s.g, s.q, s.n)
-			},
-			"": func(t *rapid.T) {
-				for _, c := range changes(b) {
-					told[[2]int{int(c.Port), int(c.Group)}] = c.XOFF
-				}
-				compare(t, b, m, told)
-			},
-		})
+	}
+	return sum
+}
+
+func (m *model) own(k [2]int) unit.Bytes { return m.inGroup(k) - m.headroom[k] }
+
+func (m *model) shared(k [2]int) unit.Bytes { return max(0, m.own(k)-m.group(k).Reserved) }
+
+func (m *model) sharedOfQueue(k [2]int) unit.Bytes {
+	return max(0, m.inQueue(k)-m.queue(k).Reserved)
+}
+
+// each calls fn with every place of a port, be it a group or a queue.
+func (m *model) each(fn func(k [2]int)) {
+	for port := range m.cfg.Groups {
+		for i := range Groups {
+			fn([2]int{port, i})
+		}
+	}
+}
+
+// headroomOf is what the groups of a pool have, and what they use.
+func (m *model) headroomOf(pool int) (size, used unit.Bytes) {
+	m.each(func(k [2]int) {
+		if p := m.group(k); p.Pool == pool {
+			size += p.Headroom
+			used += m.headroom[k]
+		}
+	})
+	if shared := m.cfg.Pools[pool].SharedHeadroom; shared != 0 {
+		size = shared
+	}
+	return size, used
+}
+
+// free is what of an ingress pool's shared part nobody uses.
+func (m *model) free(pool int) unit.Bytes {
+	headroom, _ := m.headroomOf(pool)
+	free := m.cfg.Pools[pool].Size - headroom
+	m.each(func(k [2]int) {
+		if p := m.group(k); p.Pool == pool {
+			free -= p.Reserved + m.shared(k)
+		}
+	})
+	return free
+}
+
+func (m *model) egressFree(pool int) unit.Bytes {
+	free := m.cfg.EgressPools[pool].Size
+	m.each(func(k [2]int) {
+		if p := m.queue(k); p.Pool == pool {
+			free -= p.Reserved + m.sharedOfQueue(k)
+		}
+	})
+	return free
+}
+
+func limitOf(l Limit, free unit.Bytes) unit.Bytes {
+	if l.Den == 0 {
+		return l.Static
+	}
+	return max(free, 0) * unit.Bytes(l.Num) / unit.Bytes(l.Den)
+}
+
+func (m *model) limit(k [2]int) unit.Bytes {
+	return limitOf(m.group(k).Limit, m.free(m.group(k).Pool))
+}
+
+func (m *model) egressRefuses(q [2]int, n unit.Bytes) frame.Reason {
+	p, size := m.queue(q), m.size(n)
+	if p.Max != 0 && m.inQueue(q)+size > p.Max {
+		return frame.DropQueueFull
+	}
+	if len(m.cfg.EgressPools) == 0 {
+		return frame.NoReason
+	}
+	before := m.sharedOfQueue(q)
+	after := max(0, m.inQueue(q)+size-p.Reserved)
+	free := m.egressFree(p.Pool)
+	if after > before && (after-before > free || after > limitOf(p.Limit, free)) {
+		return frame.DropEgressBuffer
+	}
+	return frame.NoReason
+}
+
+func (m *model) admit(s stored) frame.Reason {
+	why := m.charge(s)
+	switch why {
+	case frame.NoReason:
+		m.in = append(m.in, s)
+		count := m.admitted[s.g]
+		count.Add(s.n)
+		m.admitted[s.g] = count
+	case frame.DropBuffer, frame.DropHeadroom:
+		m.dropped[s.g]++
+	}
+	return why
+}
+
+func (m *model) charge(s stored) frame.Reason {
+	if why := m.egressRefuses(s.q, s.n); why != frame.NoReason {
+		return why
+	}
+	p, size := m.group(s.g), m.size(s.n)
+	before := m.shared(s.g)
+	after := max(0, m.own(s.g)+size-p.Reserved)
+	free := m.free(p.Pool)
+	if after == before || (after-before <= free && after <= m.limit(s.g)) {
+		return frame.NoReason
+	}
+	if !p.Lossless {
+		return frame.DropBuffer
+	}
+	room, used := m.headroomOf(p.Pool)
+	switch {
+	case m.headroom[s.g]+size > p.Headroom: // its own is full
+		m.xoff[s.g] = m.xoff[s.g] || !m.mayRun(s.g)
+		return frame.DropHeadroom
+	case used+size > room: // that of all is full
+		m.xoff[s.g] = m.xoff[s.g] || used > 0 || !m.mayRun(s.g)
+		return frame.DropHeadroom
+	}
+	m.xoff[s.g] = true
+	m.headroom[s.g] += size
+	return frame.NoReason
+}
+
+func (m *model) release(i int) {
+	s := m.in[i]
+	m.in = append(m.in[:i:i], m.in[i+1:]...)
+	m.headroom[s.g] -= min(m.size(s.n), m.headroom[s.g])
+	m.each(func(k [2]int) {
+		if m.group(k).Pool == m.group(s.g).Pool && m.mayRun(k) {
+			m.xoff[k] = false
+		}
 	})
 }
 
-func compare(t *rapid.T, b *Buffer, m *model, told map[[2]int]bool) {
-	var pools [2]unit.Bytes
-	for port := range m.cfg.Groups {
-		for pg := range m.cfg.Groups[port] {
-			k := [2]int{port, pg}
-			got := b.Group(frame.PortID(port), PG(pg))
-			if got.Shared != m.shared(k) || got.Headroom != m.headroom[k] ||
-				got.Limit != m.limit(k) || got.Reserved+got.Shared != m.own[k] ||
-				got.XOFF != m.xoff[k] || told[k] != m.xoff[k] {
-				t.Fatalf("group %v: %+v, model own %d headroom %d limit %d xoff %v, told %v",
-					k, got, m.own[k], m.headroom[k], m.limit(k), m.xoff[k], told[k])
-			}
-			if got := b.QueueBytes(frame.PortID(port), Queue(pg)); got != m.queue[k] {
-				t.Fatalf("queue %v: %d, model %d", k, got, m.queue[k])
-			}
-			pools[m.profile(k).Pool] += m.own[k] + m.headroom[k]
+// mayRun says that a group in XOFF may come out of it.
+func (m *model) mayRun(k [2]int) bool {
+	p, used := m.group(k), m.shared(k)
+	return m.headroom[k] == 0 && m.free(p.Pool) >= 0 &&
+		(used <= p.XON || used+p.XONOffset <= m.limit(k))
+}
+
+func (m *model) reconfigure(c Config) {
+	m.cfg = c
+	m.each(func(k [2]int) {
+		if !m.group(k).Lossless {
+			m.headroom[k] = 0
 		}
+	})
+	m.each(func(k [2]int) {
+		switch {
+		case !m.group(k).Lossless || m.mayRun(k):
+			m.xoff[k] = false
+		case m.headroom[k] > 0 || m.shared(k) > m.limit(k):
+			m.xoff[k] = true
+		}
+	})
+	now := m.look() // A pool that is gone takes its watermarks along.
+	for _, most := range m.most {
+		maps.DeleteFunc(most, func(k key, _ unit.Bytes) bool { _, ok := now[k]; return !ok })
 	}
-	for i, want := range pools {
-		if got := b.Pool(i).Occupancy; got != want {
-			t.Fatalf("pool %d: %d, model %d", i, got, want)
+}
+
+// key names a thing that has watermarks.
+type key struct {
+	of   Object
+	at   [2]int // a group or a queue
+	pool string
+}
+
+// look is what is stored now, everywhere.
+func (m *model) look() map[key]unit.Bytes {
+	now := map[key]unit.Bytes{}
+	m.each(func(k [2]int) {
+		now[key{of: GroupShared, at: k}] = m.shared(k)
+		now[key{of: GroupHeadroom, at: k}] = m.headroom[k]
+		now[key{of: QueueStored, at: k}] = m.inQueue(k)
+	})
+	for i, p := range m.cfg.Pools {
+		now[key{of: PoolStored, pool: p.Name}] = 0
+		_, now[key{of: PoolHeadroom, pool: p.Name}] = m.headroomOf(i)
+		m.each(func(k [2]int) {
+			if m.group(k).Pool == i {
+				now[key{of: PoolStored, pool: p.Name}] += m.inGroup(k)
+			}
+		})
+	}
+	for i, p := range m.cfg.EgressPools {
+		now[key{of: PoolStored, pool: p.Name}] = 0
+		m.each(func(k [2]int) {
+			if m.queue(k).Pool == i {
+				now[key{of: PoolStored, pool: p.Name}] += m.inQueue(k)
+			}
+		})
+	}
+	return now
+}
+
+// note keeps the watermarks.
+func (m *model) note() {
+	for k, v := range m.look() {
+		for kind := range m.most {
+			m.most[kind][k] = max(m.most[kind][k], v)
 		}
 	}
 }
 
-func TestNothingIsAllocated(t *testing.T) {
-	b := mustNew(t, uniform(2, 1000*unit.KB, Profile{Limit: Limit{Static: 3000}, Lossless: true,
-		Headroom: 3000}))
-	if n := testing.AllocsPerRun(100, func() {
-		for range 5 {
-			b.Admit(at(1, 3), 1000)
-			b.NextChange()
+func (m *model) clear(kind Watermark, of Object) {
+	for k, v := range m.look() {
+		if k.of == of {
+			m.most[kind][k] = v
 		}
-		for range 5 {
-			b.Release(at(1, 3), 1000)
-			b.NextChange()
-		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }

@@ -84,3 +84,34 @@ func TestScaleSection62Alpha(t *testing.T) {
 		}
 	}
 }
+
+// [RDMA at scale] section 6.2 and [DCQCN] section 4 say the same: with UB = B - 8 n t_flight - s
+// and alpha = beta/8, a PG may allocate as long as alpha x UB > B_{p,i}, which is as long as its
+// queue is below t_PFC = beta (B - 8 n t_flight - s) / 8. At every step of a walk the two agree,
+// the buffer's own limit is both, and the frame that takes the PG to XOFF is the first to pass it.
+func TestScaleSection62IsDCQCNSection4(t *testing.T) {
+	const ports, bufferSize, tFlight, step = 32, 12 * unit.MB, 22400, 1000
+	for _, beta := range []unit.Bytes{1, 2, 4, 8, 16} {
+		b := mustNew(t, trident2(Alpha(int64(beta), 8)))
+		for port := range frame.PortID(4) {
+			for {
+				s, used := b.Pool(0).Occupancy, b.Group(port, 3).Shared
+				unallocated := bufferSize - 8*ports*tFlight - s
+				tPFC := beta * unallocated / 8
+				byScale := float64(beta)/8*float64(unallocated) > float64(used)
+				byDCQCN := used < tPFC || used == tPFC && beta*unallocated%8 > 0
+				if limit := b.Group(port, 3).Limit; limit != tPFC || byScale != byDCQCN {
+					t.Fatalf("beta %d, %d stored: limit %d, t_PFC %d, by [RDMA at scale] %v", beta,
+						used, limit, tPFC, byScale)
+				}
+				b.Admit(at(port, 3), step)
+				if xoff := b.Group(port, 3).XOFF; xoff != (used+step > tPFC) {
+					t.Fatalf("beta %d: XOFF %v with %d stored, t_PFC %d", beta, xoff, used, tPFC)
+				} else if xoff {
+					b.Release(at(port, 3), step) // s of the paper does not count headroom
+					break
+				}
+			}
+		}
+	}
+}

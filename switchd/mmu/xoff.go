@@ -17,8 +17,8 @@ type Change struct {
 // Changed reports whether NextChange may have something to tell.
 func (b *Buffer) Changed() bool { return len(b.changed) > 0 }
 
-// NextChange returns what Admit and Release changed, one at a time, false when that is all. A
-// group that went to XOFF and came back in between is not told.
+// NextChange returns what Admit, Release and Reconfigure changed, one at a time, false when that is
+// all. A group that went to XOFF and came back in between is not told.
 func (b *Buffer) NextChange() (c Change, ok bool) {
 	for len(b.changed) > 0 {
 		last := len(b.changed) - 1
@@ -50,18 +50,22 @@ func (b *Buffer) enterXOFF(index int32) {
 		return
 	}
 	b.change(index, true)
-	p := &b.pools[g.Pool]
+	b.pools[g.Pool].hold(index, g.resumeFree())
+}
+
+// hold notes a group in XOFF that can resume when so much is free.
+func (p *pool) hold(index int32, resume unit.Bytes) {
 	if len(p.xoff) == 0 {
 		p.resume = never
 	}
 	p.xoff = append(p.xoff, index)
-	p.resume = min(p.resume, g.resumeFree())
+	p.resume = min(p.resume, resume)
 }
 
 // leaveXOFF takes every group that can resume out of XOFF, in the order they entered, and finds
 // out how much must be free for the next.
 func (b *Buffer) leaveXOFF(p *pool) {
-	free := p.shared - p.used
+	free := p.free()
 	stay := p.xoff[:0]
 	p.resume = never
 	for _, index := range p.xoff {

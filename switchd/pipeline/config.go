@@ -19,7 +19,11 @@ import (
 // Config describes a switch.
 type Config struct {
 	Ports []Port
-	Pools []mmu.Pool
+	Pools []mmu.Pool // of the ingress, SharedHeadroom included
+	// EgressPools are what queues take from (mmu.QueueProfile.Pool); without any, the ingress
+	// alone decides.
+	EgressPools []mmu.Pool
+	Cell        unit.Bytes // of the memory; 0: bytes
 	// FloodClass is the lossy traffic class of flooded frames whose own class is lossless.
 	FloodClass uint8
 	MACs       fib.Config        // Ports is filled in
@@ -131,7 +135,7 @@ func (p *Port) lossless(tc uint8) bool { return p.Groups[p.Map.Group[tc]].Lossle
 
 // buffer is the division of the buffer that the ports add up to.
 func (c *Config) buffer() mmu.Config {
-	m := mmu.Config{Pools: c.Pools}
+	m := mmu.Config{Pools: c.Pools, EgressPools: c.EgressPools, Cell: c.Cell}
 	for i := range c.Ports {
 		p := &c.Ports[i]
 		var queues [mmu.Queues]mmu.QueueProfile

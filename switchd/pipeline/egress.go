@@ -65,6 +65,10 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 		s.refuse(out, q, f, frame.DropLinkDown)
 		return
 	}
+	if out.watch.drain.Has(to) {
+		s.refuseStormed(out, to, f)
+		return
+	}
 	judged := qos.Pass
 	if q.wred.At == qos.AtEnqueue {
 		judged = q.wred.Judge(s.buffer.QueueBytes(out.id, to), m.Class.ECN, s.rng)
@@ -78,11 +82,8 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 	s.flowControl(now)
 	if why != frame.NoReason {
 		lost := p // by the ingress's limits
-		if why == frame.DropQueueFull {
+		if why == frame.DropQueueFull || why == frame.DropEgressBuffer {
 			lost = out
-		}
-		if why == frame.DropHeadroom || why == frame.DropBuffer {
-			p.stats.groupDropped[group]++
 		}
 		s.refuse(lost, q, f, why)
 		return
@@ -107,7 +108,7 @@ func (s *Switch) refuse(p *port, q *queue, f *frame.Frame, why frame.Reason) {
 }
 
 // dequeue takes the first frame out of a queue and out of the buffer. The caller then sees to
-// flow control.
+// flow control, and tells the scheduler.
 func (s *Switch) dequeue(now unit.Time, p *port, to mmu.Queue) *frame.Frame {
 	q := &p.queues[to]
 	f := q.frames.Pop()
@@ -119,7 +120,6 @@ func (s *Switch) dequeue(now unit.Time, p *port, to mmu.Queue) *frame.Frame {
 	} else {
 		p.heads[to] = head.Len()
 	}
-	p.sched.Sent(to, f.Len(), head != nil)
 	q.length.Set(now, s.buffer.QueueBytes(p.id, to))
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/fib"
 	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/qos"
@@ -16,12 +17,11 @@ type Drops [frame.ReasonCount]uint64
 
 // portStats is what only the pipeline counts about a port.
 type portStats struct {
-	received     [classify.Classes]dataplane.Count
-	sent         [classify.Classes]dataplane.Count
-	control      dataplane.Count // MAC control frames received
-	controlSent  dataplane.Count
-	dropped      [classify.Classes]Drops
-	groupDropped [mmu.Groups]uint64
+	received    [classify.Classes]dataplane.Count
+	sent        [classify.Classes]dataplane.Count
+	control     dataplane.Count // MAC control frames received
+	controlSent dataplane.Count
+	dropped     [classify.Classes]Drops
 }
 
 // QueueStats is what a queue counted.
@@ -29,6 +29,10 @@ type QueueStats struct {
 	Sent    dataplane.Count
 	Marked  dataplane.Count
 	Dropped Drops
+	// Guaranteed are those of Sent that went first because the queue was below its minimum rate.
+	Guaranteed dataplane.Count
+	// Shaped came to the head of the queue while it was above its maximum rate.
+	Shaped dataplane.Count
 }
 
 // Snapshot is everything that can be seen of a switch at one time. It is filled in place and can
@@ -37,7 +41,7 @@ type Snapshot struct {
 	At     unit.Time
 	Ledger dataplane.Ledger
 	Ports  []PortSnapshot
-	Pools  []PoolSnapshot
+	Pools  []PoolSnapshot // ingress pools, then egress pools
 	MACs   int
 	FIB    fib.Stats
 }
@@ -45,9 +49,21 @@ type Snapshot struct {
 // PoolSnapshot is a buffer pool.
 type PoolSnapshot struct {
 	Name         string
+	Direction    Direction
 	Size, Shared unit.Bytes // of all, of the shared part
 	mmu.Use
+	HeadroomSize unit.Bytes // of all groups together; ingress
+	Headroom     mmu.Use
 }
+
+// Direction is the side of the switch that a pool serves. SAI_BUFFER_POOL_ATTR_TYPE.
+type Direction uint8
+
+// The directions.
+const (
+	Ingress Direction = iota
+	Egress
+)
 
 // PortSnapshot is a port. Classes count by traffic class, which is the PFC priority.
 type PortSnapshot struct {
@@ -60,36 +76,56 @@ type PortSnapshot struct {
 	PFCSent                      pfc.GeneratorCounters
 	Paused                       pfc.Set // priorities that the other end holds back now
 	Pausing                      pfc.Set // priorities that we hold back now
+	Watchdog                     [wire.Priorities]WatchdogSnapshot
 	Queues                       [mmu.Queues]QueueSnapshot
 	Groups                       [mmu.Groups]GroupSnapshot
+}
+
+// WatchdogSnapshot is what the watchdog of a port knows of a priority.
+type WatchdogSnapshot struct {
+	pfc.WatchdogStats
+	Queue  mmu.Queue // that the priority stops
+	Action pfc.Action
 }
 
 // QueueSnapshot is an egress queue.
 type QueueSnapshot struct {
 	QueueStats
 	mmu.Use
+	Limit  unit.Bytes           // of its use of the egress pool's shared part, at this moment
 	Length qos.OccupancySummary // since ClearWatermarks
 }
 
 // GroupSnapshot is an ingress priority group.
 type GroupSnapshot struct {
 	mmu.GroupUse
-	Dropped uint64 // at its limit, or for lack of headroom
 }
 
 // Snapshot fills dst with the state at now, which must not be before the last call.
 func (s *Switch) Snapshot(now unit.Time, dst *Snapshot) {
 	dst.At, dst.Ledger, dst.MACs, dst.FIB = now, s.ledger, s.macs.Len(), s.macs.Stats
-	if len(dst.Ports) != len(s.ports) || len(dst.Pools) != len(s.pools) {
+	if len(dst.Ports) != len(s.ports) {
 		dst.Ports = make([]PortSnapshot, len(s.ports))
-		dst.Pools = make([]PoolSnapshot, len(s.pools))
 	}
-	for i := range s.pools {
-		dst.Pools[i] = PoolSnapshot{Name: s.pools[i].Name, Size: s.pools[i].Size,
-			Shared: s.buffer.Shared(i), Use: s.buffer.Pool(i)}
-	}
+	s.snapshotPools(dst)
 	for i := range s.ports {
 		s.ports[i].snapshot(now, s.buffer, &dst.Ports[i])
+	}
+}
+
+func (s *Switch) snapshotPools(dst *Snapshot) {
+	ingress, egress := s.cfg.Pools, s.cfg.EgressPools
+	if n := len(ingress) + len(egress); len(dst.Pools) != n {
+		dst.Pools = make([]PoolSnapshot, n)
+	}
+	for i := range ingress {
+		dst.Pools[i] = PoolSnapshot{Name: ingress[i].Name, Size: ingress[i].Size,
+			Shared: s.buffer.Shared(i), Use: s.buffer.Pool(i),
+			HeadroomSize: s.buffer.HeadroomSize(i), Headroom: s.buffer.Headroom(i)}
+	}
+	for i := range egress {
+		dst.Pools[len(ingress)+i] = PoolSnapshot{Name: egress[i].Name, Direction: Egress,
+			Size: egress[i].Size, Shared: s.buffer.EgressShared(i), Use: s.buffer.EgressPool(i)}
 	}
 }
 
@@ -99,12 +135,17 @@ func (p *port) snapshot(now unit.Time, b *mmu.Buffer, dst *PortSnapshot) {
 	dst.ControlReceived, dst.ControlSent = p.stats.control, p.stats.controlSent
 	dst.Paused, dst.Pausing = p.rx.Paused(now), p.tx.Wanted()
 	dst.PFCReceived, dst.PFCSent = p.rx.Counters(now), p.tx.Counters(now)
+	for n := range dst.Watchdog {
+		dst.Watchdog[n] = WatchdogSnapshot{p.watch.dog.Stats(pfc.Priority(n)), p.watch.queues[n],
+			p.watch.dog.Action()}
+	}
 	for i := range dst.Queues {
 		q := &p.queues[i]
-		dst.Queues[i] = QueueSnapshot{q.stats, b.Queue(p.id, mmu.Queue(i)), q.length.Summary(now)}
+		dst.Queues[i] = QueueSnapshot{q.stats, b.Queue(p.id, mmu.Queue(i)),
+			b.QueueLimit(p.id, mmu.Queue(i)), q.length.Summary(now)}
 	}
 	for i := range dst.Groups {
-		dst.Groups[i] = GroupSnapshot{b.Group(p.id, mmu.PG(i)), p.stats.groupDropped[i]}
+		dst.Groups[i] = GroupSnapshot{b.Group(p.id, mmu.PG(i))}
 	}
 }
 
@@ -121,7 +162,7 @@ func (s *Switch) Depth(port dataplane.PortID) (sum unit.Bytes) {
 	return sum
 }
 
-// ClearWatermarks lets watermarks and queue lengths start again from now; counters go on.
+// ClearWatermarks lets user watermarks and queue lengths start again from now; counters go on.
 func (s *Switch) ClearWatermarks(now unit.Time) {
 	s.buffer.ClearWatermarks()
 	for i := range s.ports {
@@ -129,6 +170,11 @@ func (s *Switch) ClearWatermarks(now unit.Time) {
 			s.ports[i].queues[q].length.Reset(now)
 		}
 	}
+}
+
+// ClearWatermark lets the watermarks of one kind of object start again from now.
+func (s *Switch) ClearWatermark(kind mmu.Watermark, of mmu.Object) {
+	s.buffer.ClearWatermark(kind, of)
 }
 
 // MACs is the forwarding database, for static entries and for showing it.

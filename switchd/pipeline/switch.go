@@ -18,7 +18,7 @@ import (
 // Switch is a dataplane.Device.
 type Switch struct {
 	ports  []port
-	pools  []mmu.Pool
+	cfg    Config
 	buffer *mmu.Buffer
 	macs   *fib.Table
 	frames *frame.Pool // for the copies of flooded frames
@@ -40,6 +40,8 @@ type port struct {
 	queues    [mmu.Queues]queue
 	heads     qos.Heads
 	sched     qos.Scheduler
+	shaper    *qos.Shaper // nil: none
+	heldUntil unit.Time   // by the shaper; Never if it does not hold the port
 	rx        pfc.Receiver
 	tx        pfc.Generator
 	classify  classify.Map
@@ -48,7 +50,8 @@ type port struct {
 	pauses    [mmu.Groups]pfc.Set           // what a group in XOFF pauses
 	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
 	linkPause bool                          // obeys PAUSE
-	isolated  uint8                         // isolation group, 0 is none
+	watch     watch
+	isolated  uint8 // isolation group, 0 is none
 	name      string
 	stats     portStats
 }
@@ -80,7 +83,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	}
 	cfg.MACs.Ports = len(cfg.Ports)
 	s := &Switch{
-		ports: make([]port, len(cfg.Ports)), pools: cfg.Pools, buffer: buffer,
+		ports: make([]port, len(cfg.Ports)), cfg: cfg, buffer: buffer,
 		macs: fib.New(cfg.MACs), frames: pool,
 		pauses:     frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
 		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
@@ -88,6 +91,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	}
 	for i := range cfg.Ports {
 		s.ports[i].init(dataplane.PortID(i), &cfg)
+		s.arm(s.ports[i].watch.dog.NextWake())
 	}
 	return s, nil
 }
@@ -97,6 +101,10 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 	*p = port{
 		id: id, up: true, name: c.Name, isolated: c.Isolated, classify: c.Classify, qmap: c.Map,
 		sched: qos.NewDWRR(c.Scheduler),
+	}
+	p.heldUntil = unit.Never
+	if c.Shaper != (qos.ShaperConfig{}) {
+		p.shaper = qos.NewShaper(0, c.Shaper, c.Scheduler.MTU) // full, whenever that is
 	}
 	var most unit.Bytes
 	for _, pool := range cfg.Pools {
@@ -134,20 +142,27 @@ func (s *Switch) Ready() *dataplane.PortSet { return &s.ready }
 // Ledger is the account of every frame.
 func (s *Switch) Ledger() dataplane.Ledger { return s.ledger }
 
-// NextWake is when a pause ends or must be announced again.
+// NextWake is when a pause ends or must be announced again, a shaper lets a frame go, or a watchdog
+// looks.
 func (s *Switch) NextWake() unit.Time { return s.wakeAt }
 
-// Wake ends pauses and announces others again.
+// Wake ends pauses, announces others again, lets the watchdogs look, and releases the ports that
+// were held back.
 func (s *Switch) Wake(now unit.Time) {
 	s.wakeAt = unit.Never
 	for i := range s.ports {
 		p := &s.ports[i]
 		resumed := p.rx.Wake(now)
 		p.tx.Wake(now)
-		if resumed != 0 || p.tx.Pending(now) {
+		s.poll(now, p)
+		released := p.heldUntil <= now
+		if released {
+			p.heldUntil = unit.Never
+		}
+		if resumed != 0 || released || p.tx.Pending(now) {
 			s.ready.Add(p.id)
 		}
-		s.arm(min(p.rx.NextWake(), p.tx.NextWake()))
+		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.heldUntil, p.watch.dog.NextWake()))
 	}
 }
 
@@ -171,6 +186,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 	for q := range mmu.Queue(mmu.Queues) {
 		for p.backlog.Has(q) {
 			f := s.dequeue(now, p, q)
+			p.sched.Gone(q, p.backlog.Has(q))
 			p.queues[q].stats.Dropped[frame.DropLinkDown]++
 			s.drop(p, f, frame.DropLinkDown)
 		}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/qos"
 )
 
@@ -26,10 +28,11 @@ func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 		if paused := p.rx.Paused(now); paused != 0 {
 			ready &^= p.stopped(paused)
 		}
+		ready, below := s.shape(now, p, ready)
 		if ready == 0 {
 			return nil
 		}
-		if f := s.send(now, p, ready); f != nil {
+		if f := s.send(now, p, ready, below); f != nil {
 			return f
 		}
 	}
@@ -59,11 +62,30 @@ func (s *Switch) pause(now unit.Time, p *port) *frame.Frame {
 	return f
 }
 
+// shape leaves the queues of ready that their rates and the port's let send, and tells which have
+// not had their minimum. If it leaves none, the port is woken when there is one.
+func (s *Switch) shape(now unit.Time, p *port, ready qos.QueueSet) (allowed, below qos.QueueSet) {
+	if p.shaper == nil || ready == 0 {
+		return ready, 0
+	}
+	allowed, from := p.shaper.Allowed(now, ready)
+	if allowed == 0 {
+		p.heldUntil = from
+		s.arm(from)
+	}
+	return allowed, p.shaper.Below(now)
+}
+
 // send takes the scheduler's choice out of the buffer; nil if WRED dropped it there.
-func (s *Switch) send(now unit.Time, p *port, ready qos.QueueSet) *frame.Frame {
-	to := p.sched.Pick(ready, &p.heads)
+func (s *Switch) send(now unit.Time, p *port, ready, below qos.QueueSet) *frame.Frame {
+	to := p.sched.Pick(ready, below, &p.heads)
 	q := &p.queues[to]
 	f := s.dequeue(now, p, to)
+	if below.Has(to) {
+		p.sched.Gone(to, p.backlog.Has(to))
+	} else {
+		p.sched.Sent(to, f.Len(), p.backlog.Has(to))
+	}
 	s.flowControl(now)
 	if q.wred.At == qos.AtDequeue {
 		switch q.wred.Judge(s.buffer.QueueBytes(p.id, to), f.Meta.Class.ECN, s.rng) {
@@ -74,10 +96,28 @@ func (s *Switch) send(now unit.Time, p *port, ready qos.QueueSet) *frame.Frame {
 			q.mark(f)
 		}
 	}
+	if p.shaper != nil {
+		p.meter(now, to, f, below.Has(to))
+	}
 	q.stats.Sent.Add(f.Len())
+	if p.watch.dog.Stormed() != 0 {
+		p.watch.countTX(to, pfc.Tally{OK: 1})
+	}
 	p.stats.sent[f.Meta.Class.TC].Add(f.Len())
 	s.ledger.Sent.Add(f.Len())
 	return f
+}
+
+// meter charges a frame to the rates of its queue and of the port.
+func (p *port) meter(now unit.Time, from mmu.Queue, f *frame.Frame, below bool) {
+	st := &p.queues[from].stats
+	above := p.shaper.Sent(now, from, f.Len(), below)
+	if below {
+		st.Guaranteed.Add(f.Len())
+	}
+	if above && p.backlog.Has(from) {
+		st.Shaped.Add(p.heads[from])
+	}
 }
 
 // flowControl tells the generators which groups went to XOFF or came back: few frames change that.

@@ -2,6 +2,7 @@ package qos
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/switchd/mmu"
@@ -18,6 +19,13 @@ func (s QueueSet) With(q mmu.Queue) QueueSet { return s | 1<<(q&7) }
 
 // Without returns the set without q.
 func (s QueueSet) Without(q mmu.Queue) QueueSet { return s &^ (1 << (q & 7)) }
+
+// after returns the next queue of the set in a ring of all, q itself last. The set is not empty.
+func (s QueueSet) after(q mmu.Queue) mmu.Queue {
+	next := q + 1
+	ahead := bits.RotateLeft8(uint8(s), -int(next)) // bit n is queue next+n, modulo 8
+	return (next + mmu.Queue(bits.TrailingZeros8(ahead))) % mmu.Queues
+}
 
 // Map says where each traffic class goes.
 type Map struct {

@@ -14,11 +14,17 @@ type Heads [mmu.Queues]unit.Bytes
 // Scheduler decides which queue of a port sends next. To add one: a file with a type and a
 // constructor, and a case where the configuration names it.
 type Scheduler interface {
-	// Pick returns a queue of those that are ready, which are not empty and not paused. ready is
-	// never empty. Picking again without Sent gives the same queue.
-	Pick(ready QueueSet, heads *Heads) mmu.Queue
-	// Sent tells that the first frame of q, of n bytes, left; more says that others follow it.
+	// Pick returns a queue of those that are ready, which are not empty, not paused and not above
+	// their maximum rate. ready is never empty. Those of below have not had their minimum rate,
+	// and go before the others of their level. Picking again without Sent or Gone gives the same
+	// queue.
+	Pick(ready, below QueueSet, heads *Heads) mmu.Queue
+	// Sent tells that the first frame of q, of n bytes, left in its turn; more says that others
+	// follow it.
 	Sent(q mmu.Queue, n unit.Bytes, more bool)
+	// Gone tells that the first frame of q left out of turn, because q was below its minimum rate
+	// or because the frame was dropped: it does not count against the queue's share.
+	Gone(q mmu.Queue, more bool)
 }
 
 // DWRRConfig is a scheduler of strict queues above weighted ones.
@@ -53,6 +59,10 @@ const maxWeight = 100
 // over to the next round, so that in the long run bytes are shared exactly by weight, whatever
 // the frames' lengths. A queue that runs empty loses its credit; a paused one keeps it. Counted
 // in packets it is weighted round robin, which shares frames by weight.
+//
+// Queues below their minimum rate take turns frame by frame before the weighted ones, and above
+// the minimum the rest is shared by weight: a queue gets its minimum and its share of what is
+// left. A minimum means nothing to a strict queue, which is alone at its level.
 type DWRR struct {
 	strict  QueueSet
 	packets bool
@@ -60,6 +70,7 @@ type DWRR struct {
 	credit  [mmu.Queues]unit.Bytes
 	turn    mmu.Queue
 	granted bool // the queue whose turn it is has had its credit
+	gone    mmu.Queue
 }
 
 // NewDWRR returns the scheduler of a valid configuration.
@@ -75,10 +86,14 @@ func NewDWRR(c DWRRConfig) *DWRR {
 	return s
 }
 
-// Pick serves the highest strict queue, else the queue whose turn it is or comes to be.
-func (s *DWRR) Pick(ready QueueSet, heads *Heads) mmu.Queue {
+// Pick serves the highest strict queue, else a queue below its minimum rate, else the queue whose
+// turn it is or comes to be.
+func (s *DWRR) Pick(ready, below QueueSet, heads *Heads) mmu.Queue {
 	if first := ready & s.strict; first != 0 {
 		return mmu.Queue(bits.Len8(uint8(first)) - 1)
+	}
+	if below &= ready; below != 0 {
+		return below.after(s.gone)
 	}
 	if !ready.Has(s.turn) {
 		s.pass(ready)
@@ -97,9 +112,7 @@ func (s *DWRR) Pick(ready QueueSet, heads *Heads) mmu.Queue {
 
 // pass gives the turn to the next ready queue, which may be the same one again.
 func (s *DWRR) pass(ready QueueSet) {
-	after := s.turn + 1
-	ahead := bits.RotateLeft8(uint8(ready), -int(after)) // bit n is queue after+n, modulo 8
-	s.turn = (after + mmu.Queue(bits.TrailingZeros8(ahead))) % mmu.Queues
+	s.turn = ready.after(s.turn)
 	s.granted = false
 }
 
@@ -117,6 +130,14 @@ func (s *DWRR) Sent(q mmu.Queue, n unit.Bytes, more bool) {
 		return
 	}
 	s.credit[q] -= s.cost(n)
+	if !more {
+		s.credit[q] = 0
+	}
+}
+
+// Gone leaves the credit alone, unless the queue ran empty.
+func (s *DWRR) Gone(q mmu.Queue, more bool) {
+	s.gone = q
 	if !more {
 		s.credit[q] = 0
 	}

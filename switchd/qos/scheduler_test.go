@@ -17,7 +17,7 @@ func evenWeights() DWRRConfig {
 // serve sends n frames out of queues that are never empty and returns the bytes of each.
 func serve(s Scheduler, ready QueueSet, heads *Heads, n int) (sent [8]unit.Bytes) {
 	for range n {
-		q := s.Pick(ready, heads)
+		q := s.Pick(ready, 0, heads)
 		sent[q] += heads[q]
 		s.Sent(q, heads[q], true)
 	}
@@ -34,7 +34,7 @@ func TestStrictAbove(t *testing.T) {
 		ready QueueSet
 		want  mmu.Queue
 	}{{0xff, 6}, {0xff &^ (1 << 6), 2}, {0xff, 6}, {1 << 7, 7}} {
-		if got := s.Pick(step.ready, heads); got != step.want {
+		if got := s.Pick(step.ready, 0, heads); got != step.want {
 			t.Errorf("of %08b: queue %d, want %d", step.ready, got, step.want)
 		}
 	}
@@ -72,16 +72,16 @@ func TestCredit(t *testing.T) {
 	c.Weight[0] = 2
 	s := NewDWRR(c)
 	heads := &Heads{1500, 1500}
-	s.Pick(0b11, heads)
+	s.Pick(0b11, 0, heads)
 	s.Sent(0, 1500, true)
 	if s.credit[0] != 1500 {
 		t.Fatalf("credit %d", s.credit[0])
 	}
-	if got := s.Pick(0b10, heads); got != 1 || s.credit[0] != 1500 {
+	if got := s.Pick(0b10, 0, heads); got != 1 || s.credit[0] != 1500 {
 		t.Errorf("paused: queue %d, credit %d", got, s.credit[0])
 	}
 	s.Sent(1, 1500, true)
-	s.Pick(0b11, heads)
+	s.Pick(0b11, 0, heads)
 	s.Sent(0, 1500, false)
 	if s.credit[0] != 0 {
 		t.Errorf("empty: credit %d", s.credit[0])
@@ -168,12 +168,17 @@ func step(t *rapid.T, s Scheduler, queues *[8][]unit.Bytes, paused QueueSet) {
 	if ready == 0 {
 		return
 	}
-	q := s.Pick(ready, &heads)
-	if !ready.Has(q) || s.Pick(ready, &heads) != q {
-		t.Fatalf("picked %d, then %d of %08b", q, s.Pick(ready, &heads), ready)
+	below := QueueSet(rapid.SampledFrom([]uint8{0, 0, 1, 0x81, 0xff}).Draw(t, "below"))
+	q := s.Pick(ready, below, &heads)
+	if !ready.Has(q) || s.Pick(ready, below, &heads) != q {
+		t.Fatalf("picked %d, then %d of %08b", q, s.Pick(ready, below, &heads), ready)
 	}
 	queues[q] = queues[q][1:]
-	s.Sent(q, heads[q], len(queues[q]) > 0)
+	if below.Has(q) {
+		s.Gone(q, len(queues[q]) > 0)
+	} else {
+		s.Sent(q, heads[q], len(queues[q]) > 0)
+	}
 }
 
 func BenchmarkSchedule(b *testing.B) {
@@ -184,7 +189,7 @@ func BenchmarkSchedule(b *testing.B) {
 	b.ReportAllocs()
 	var n unit.Bytes
 	for b.Loop() {
-		q := s.Pick(0b0111_1111, heads)
+		q := s.Pick(0b0111_1111, 0, heads)
 		s.Sent(q, heads[q], true)
 		n += heads[q]
 	}

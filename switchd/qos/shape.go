@@ -31,6 +31,10 @@ func (u Unit) validate() error {
 // SCHEDULER, of which cir and pir are bytes a second; SAI_SCHEDULER_ATTR_MIN_BANDWIDTH_RATE,
 // MAX_BANDWIDTH_RATE and their BURST_RATE. The zero value promises nothing and allows all.
 //
+// What is metered is the frame from its destination address to its FCS, padded to the minimum.
+// SAI does not say; this is what switches do that are not told to count the preamble and the gap
+// between frames too, by a number of bytes as in ShaperConfig.Overhead.
+//
 // Where Meter is Packets each frame counts as one byte: PacketRate(1000) is a thousand frames a
 // second, and a burst of 10 bytes is ten frames.
 type Shape struct {
@@ -39,7 +43,10 @@ type Shape struct {
 	// Max is the rate that is not exceeded; 0 is no limit.
 	Max unit.Rate
 	// MinBurst and MaxBurst are how much of either rate an idle queue saves up. Any stretch of
-	// time t carries at most Max*t + MaxBurst and one frame.
+	// time t carries at most Max*t + MaxBurst and one frame. A queue that waits for the wire
+	// while its rate would let it send gets its rate in full only if a burst covers the wait. So 0
+	// is not none but a largest frame for each queue of the port, which covers one from each
+	// other.
 	MinBurst, MaxBurst unit.Bytes
 	Meter              Unit
 }
@@ -65,7 +72,13 @@ func (s Shape) Validate() error {
 type ShaperConfig struct {
 	Queues [mmu.Queues]Shape
 	Port   Shape // only its maximum: nothing is above a port that could promise it a rate
+	// Overhead is counted with each frame: 20 bytes for preamble and gap make the rates those of
+	// the line, 0 is what switches come with.
+	Overhead unit.Bytes
 }
+
+// maxOverhead bounds Overhead.
+const maxOverhead = 64 * unit.Bytes(1)
 
 // Validate returns every fault.
 func (c *ShaperConfig) Validate() error {
@@ -81,6 +94,10 @@ func (c *ShaperConfig) Validate() error {
 	if c.Port.Min != 0 {
 		faults = append(faults, fmt.Errorf("shaper: port: a minimum rate of %v, want none",
 			c.Port.Min))
+	}
+	if c.Overhead < 0 || c.Overhead > maxOverhead {
+		faults = append(faults, fmt.Errorf("shaper: overhead %v, want 0 to %v", c.Overhead,
+			maxOverhead))
 	}
 	return errors.Join(faults...)
 }
