@@ -86,7 +86,8 @@ func TestStep(t *testing.T) {
 			t.Error(err)
 		}
 		w := NewWRED(WREDConfig{Mark: c})
-		for queue, want := range map[unit.Bytes]Verdict{0: Pass, k: Pass, k + 1: Mark, 2*k + 1: Mark} {
+		verdicts := map[unit.Bytes]Verdict{0: Pass, k: Pass, k + 1: Mark, 2*k + 1: Mark}
+		for queue, want := range verdicts {
 			if got := w.Judge(queue, frame.ECT0, nil); got != want {
 				t.Errorf("K %v, queue %v: %v, want %v", k, queue, got, want)
 			}
