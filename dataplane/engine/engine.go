@@ -7,6 +7,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // Engine runs nodes in time order. It is not safe for concurrent use.
@@ -26,25 +27,26 @@ type Outlet interface {
 
 // Node is a device in an engine.
 type Node struct {
-	dev    dataplane.Device
-	eng    *Engine
-	ports  []port
-	wakeAt unit.Time // of the earliest evWake in the queue; Never if none
+	dev     dataplane.Device
+	eng     *Engine
+	ports   []port
+	wakeAt  unit.Time // of the earliest evWake in the queue; Never if none
+	observe func(Injury)
 }
 
 type port struct {
-	wire *link.Sender
-	out  Outlet
-	pool *frame.Pool // for duplicates made by faults
-	busy bool
-	down bool
+	Port
+	busy    bool
+	blocked bool // nothing may leave: the link is down, or the port is frozen
+	trouble      // nearly always empty
 }
 
 // Port describes one port of a node.
 type Port struct {
 	Wire *link.Sender
 	Out  Outlet
-	Pool *frame.Pool // where a duplicated frame comes from; may be nil without that fault
+	Pool *frame.Pool // of the frames that faults make; may be nil without such faults
+	MAC  wire.MAC    // source of the PFC frames of a storm
 }
 
 // Now is the time up to which events have run.
@@ -75,17 +77,22 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	if len(ports) > dataplane.MaxPorts {
 		panic(fmt.Sprintf("engine: %d ports, at most %d", len(ports), dataplane.MaxPorts))
 	}
-	n := &Node{dev: dev, eng: e, wakeAt: unit.Never}
+	n := &Node{dev: dev, eng: e, wakeAt: unit.Never, observe: func(Injury) {}}
 	for _, p := range ports {
-		n.ports = append(n.ports, port{wire: p.Wire, out: p.Out, pool: p.Pool})
+		n.ports = append(n.ports, port{Port: p})
 	}
 	n.settle()
 	return n
 }
 
 // Arrive schedules the arrival of f on a port of n and takes ownership of f. A time that has
-// already passed is moved up to now: time never goes back.
+// already passed is moved up to now: time never goes back. On a port whose link a fault took down
+// the frame is lost.
 func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Frame) {
+	if n.Deaf(p) != 0 {
+		n.unheard(p, at, f)
+		return
+	}
 	e.schedule(event{at: max(at, e.now), kind: evArrive, node: n, port: uint16(p), f: f})
 }
 
@@ -132,11 +139,22 @@ func (e *Engine) handle(ev *event) {
 	case evWake:
 		n.wake(ev.at)
 	case evDeliver:
-		n.ports[ev.port].out.Deliver(e.now, ev.f)
+		port := &n.ports[ev.port]
+		if (ev.f.Meta.Faults|port.state.Down) == 0 || n.survives(ev) {
+			port.Out.Deliver(e.now, ev.f)
+		}
 		return // nothing about n has changed
 	case evCall:
 		ev.call(e.now)
 		return
+	case evLost:
+		n.lose(ev)
+		return
+	case evRelease:
+		n.release(dataplane.PortID(ev.port))
+		return
+	case evStorm:
+		n.announce(dataplane.PortID(ev.port))
 	}
 	n.settle()
 }
@@ -161,12 +179,18 @@ func (n *Node) settle() {
 	// A transmission can make a lower port ready (a PFC frame for another ingress), so each look
 	// starts from the lowest again; every turn removes the port it looked at.
 	for p, ok := ready.Next(0); ok; p, ok = ready.Next(0) {
-		if n.ports[p].busy || n.ports[p].down {
+		if n.ports[p].busy || n.ports[p].blocked {
 			// The wire's becoming free, or the link's coming up, puts it back.
 			ready.Remove(p)
 			continue
 		}
-		f := n.dev.Transmit(n.eng.now, p)
+		var f *frame.Frame
+		if n.ports[p].storm != nil {
+			f = n.stormFrame(p)
+		}
+		if f == nil {
+			f = n.dev.Transmit(n.eng.now, p)
+		}
 		ready.Remove(p)
 		if f != nil {
 			n.send(p, f)
@@ -180,33 +204,32 @@ func (n *Node) settle() {
 
 func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
 	e, port := n.eng, &n.ports[p]
-	free, arrive := port.wire.Start(e.now, f.Len())
+	free, arrive := port.Wire.Start(e.now, f.Len())
 	port.busy = true
-	e.schedule(event{at: free, kind: evFree, node: n, port: uint16(p)})
-	fate := port.wire.Judge(f.Len())
-	if fate.Lost {
-		f.Release()
+	if port.Wire.Faulty() || port.disturbed() {
+		n.disturb(p, f, free, arrive)
 		return
 	}
-	if fate.FlipBit >= 0 {
-		f.Bytes()[fate.FlipBit/8] ^= 1 << (fate.FlipBit % 8)
-	}
-	if fate.Duplicate {
-		if twin := port.pool.Get(); twin != nil && twin.Set(f.Bytes()) {
-			e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p), f: twin})
-		}
-	}
-	e.schedule(event{at: arrive.Add(fate.Hold), kind: evDeliver, node: n, port: uint16(p), f: f})
+	e.schedule(event{at: free, kind: evFree, node: n, port: uint16(p)})
+	e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p), f: f})
 }
 
 // SetLink takes a port's link down or up. Frames already on the wire still arrive.
 func (n *Node) SetLink(p dataplane.PortID, up bool) {
-	if n.ports[p].down != up {
-		return
+	n.ports[p].away = !up
+	n.relink(p)
+}
+
+// relink tells the device if the state of a port's link has changed, and lets go what may leave.
+func (n *Node) relink(p dataplane.PortID) {
+	port := &n.ports[p]
+	down := port.away || port.state.Down != 0
+	port.blocked = down || port.state.Frozen
+	if down != port.down {
+		port.down = down
+		n.dev.SetLink(n.eng.now, p, !down)
 	}
-	n.ports[p].down = !up
-	n.dev.SetLink(n.eng.now, p, up)
-	if up {
+	if !port.blocked {
 		n.dev.Ready().Add(p)
 	}
 	n.settle()

@@ -13,6 +13,9 @@ const (
 	evWake                     // the node's deadline
 	evDeliver                  // f reaches the far end of port's wire
 	evCall                     // a scenario's own function
+	evLost                     // f, lost on port's wire, would be at its far end
+	evRelease                  // a frame held back on port's wire has waited long enough
+	evStorm                    // the pauses of a storm out of port are to be announced again
 )
 
 type event struct {

@@ -72,6 +72,7 @@ func (p *port) arrive(a *Arrival) {
 	if decided := l.engine.Now(); at < decided {
 		l.stats.Slips.Add(decided.Sub(at))
 	}
+	a.Frame.Meta.Faults = l.node.Deaf(p.id)
 	if l.tap != nil {
 		l.tap(at, p.id, In, a.Frame)
 	}
@@ -117,7 +118,7 @@ func (p *port) account(taken int) {
 // the clock does not wait for such a frame.
 func forKernel(kind frame.Kind) bool {
 	return kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6 ||
-		kind == frame.Malformed
+		kind == frame.Malformed || kind == frame.MACControl
 }
 
 // Deliver is called by the engine when f has crossed the link: it leaves for the kernel.
@@ -127,7 +128,11 @@ func (p *port) Deliver(due unit.Time, f *frame.Frame) {
 	l.stats.Delivered.Add(late)
 	l.cfg.Clock.ReportLate(unit.Time(late))
 	if l.tap != nil {
-		l.tap(due.Add(-p.Link.Delay), p.id, Out, f)
+		left := due.Add(-p.Link.Delay)
+		if f.Meta.Left != 0 {
+			left = f.Meta.Left // a fault held it back on the wire
+		}
+		l.tap(left, p.id, Out, f)
 	}
 	if p.Wire == nil {
 		p.past.Down++
@@ -221,8 +226,15 @@ func (p *port) down(why error) {
 	p.backlog = p.backlog[:0]
 	l.stats.PortsDown++
 	l.node.SetLink(p.id, false)
+	p.tell(false, why.Error())
 	if p.Open != nil {
 		go p.reopen()
+	}
+}
+
+func (p *port) tell(up bool, why string) {
+	if p.loop.cfg.OnLink != nil {
+		p.loop.cfg.OnLink(p.loop.now, p.id, up, why)
 	}
 }
 
@@ -245,6 +257,7 @@ func (p *port) reopen() {
 			p.Wire = wire
 			l.node.SetLink(p.id, true)
 			l.cfg.Log.Info("port is up again", "port", p.Name)
+			p.tell(true, "the device is back")
 		})
 		if err != nil {
 			wire.Close()
