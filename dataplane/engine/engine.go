@@ -25,17 +25,26 @@ type Outlet interface {
 	Deliver(now unit.Time, f *frame.Frame)
 }
 
+// Launcher is an outlet that takes frames when they start, with their arrival, so that they can be
+// on their way through the world outside meanwhile. start is when the first bit left, or, of a
+// frame that is Watched already, when it was let go. It may refuse a frame, which is then delivered
+// at its time. Frames are launched in the order of their arrival.
+type Launcher interface {
+	Launch(start, arrive unit.Time, f *frame.Frame) bool
+}
+
 // Node is a device in an engine.
 type Node struct {
-	dev     dataplane.Device
-	eng     *Engine
-	ports   []port
-	wakeAt  unit.Time // of the earliest evWake in the queue; Never if none
-	observe func(Injury)
+	dev    dataplane.Device
+	eng    *Engine
+	ports  []port
+	wakeAt unit.Time // of the earliest evWake in the queue; Never if none
+	watch  func(Sight)
 }
 
 type port struct {
 	Port
+	far     Launcher // Out, if it is one
 	busy    bool
 	blocked bool // nothing may leave: the link is down, or the port is frozen
 	trouble      // nearly always empty
@@ -65,7 +74,7 @@ func (e *Engine) NextDelivery() unit.Time { return e.wires.next() }
 func (e *Engine) schedule(ev event) {
 	ev.seq = e.seq
 	e.seq++
-	if ev.kind == evDeliver {
+	if ev.kind() == evDeliver {
 		e.wires.push(ev)
 		return
 	}
@@ -77,28 +86,24 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	if len(ports) > dataplane.MaxPorts {
 		panic(fmt.Sprintf("engine: %d ports, at most %d", len(ports), dataplane.MaxPorts))
 	}
-	n := &Node{dev: dev, eng: e, wakeAt: unit.Never, observe: func(Injury) {}}
+	n := &Node{dev: dev, eng: e, wakeAt: unit.Never, watch: func(Sight) {}}
 	for _, p := range ports {
-		n.ports = append(n.ports, port{Port: p})
+		far, _ := p.Out.(Launcher)
+		n.ports = append(n.ports, port{Port: p, far: far})
 	}
 	n.settle()
 	return n
 }
 
 // Arrive schedules the arrival of f on a port of n and takes ownership of f. A time that has
-// already passed is moved up to now: time never goes back. On a port whose link a fault took down
-// the frame is lost.
+// already passed is moved up to now: time never goes back.
 func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Frame) {
-	if n.Deaf(p) != 0 {
-		n.unheard(p, at, f)
-		return
-	}
-	e.schedule(event{at: max(at, e.now), kind: evArrive, node: n, port: uint16(p), f: f})
+	e.schedule(event{at: max(at, e.now), rank: rank(evArrive, p), node: n, f: f})
 }
 
 // At schedules call, for scenarios and probes.
 func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
-	e.schedule(event{at: max(at, e.now), kind: evCall, call: call})
+	e.schedule(event{at: max(at, e.now), rank: rank(evCall, 0), call: call})
 }
 
 // Run handles all events up to and including t, then sets the time to t.
@@ -128,33 +133,34 @@ func (e *Engine) Step() bool {
 }
 
 func (e *Engine) handle(ev *event) {
-	n := ev.node
-	switch ev.kind {
+	n, p := ev.node, ev.port()
+	switch ev.kind() {
 	case evArrive:
-		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, dataplane.PortID(ev.port)
-		n.dev.Receive(e.now, dataplane.PortID(ev.port), ev.f)
+		if n.ports[p].state.Down != 0 {
+			n.unheard(p, ev.f)
+			return
+		}
+		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, p
+		n.dev.Receive(e.now, p, ev.f)
 	case evFree:
-		n.ports[ev.port].busy = false
-		n.dev.Ready().Add(dataplane.PortID(ev.port))
+		n.ports[p].busy = false
+		n.dev.Ready().Add(p)
 	case evWake:
 		n.wake(ev.at)
 	case evDeliver:
-		port := &n.ports[ev.port]
-		if (ev.f.Meta.Faults|port.state.Down) == 0 || n.survives(ev) {
-			port.Out.Deliver(e.now, ev.f)
-		}
+		n.ports[p].Out.Deliver(e.now, ev.f)
 		return // nothing about n has changed
 	case evCall:
 		ev.call(e.now)
 		return
-	case evLost:
-		n.lose(ev)
+	case evLaunch:
+		n.enter(p, ev.f)
 		return
 	case evRelease:
-		n.release(dataplane.PortID(ev.port))
+		n.release(p)
 		return
 	case evStorm:
-		n.announce(dataplane.PortID(ev.port))
+		n.announce(p)
 	}
 	n.settle()
 }
@@ -198,7 +204,7 @@ func (n *Node) settle() {
 	}
 	if at := n.dev.NextWake(); at < n.wakeAt {
 		n.wakeAt = max(at, n.eng.now)
-		n.eng.schedule(event{at: n.wakeAt, kind: evWake, node: n})
+		n.eng.schedule(event{at: n.wakeAt, rank: rank(evWake, 0), node: n})
 	}
 }
 
@@ -210,8 +216,17 @@ func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
 		n.disturb(p, f, free, arrive)
 		return
 	}
-	e.schedule(event{at: free, kind: evFree, node: n, port: uint16(p)})
-	e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p), f: f})
+	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
+	n.launch(p, arrive, f)
+}
+
+// launch puts a frame on its way that arrives at the given time.
+func (n *Node) launch(p dataplane.PortID, arrive unit.Time, f *frame.Frame) {
+	far := n.ports[p].far
+	if far != nil && far.Launch(n.eng.now, arrive, f) {
+		return
+	}
+	n.eng.schedule(event{at: arrive, rank: rank(evDeliver, p), node: n, f: f})
 }
 
 // SetLink takes a port's link down or up. Frames already on the wire still arrive.

@@ -16,6 +16,7 @@ type trouble struct {
 	away  bool // the driver's device is away or down
 	down  bool // what the node's device was told last
 	storm *storm
+	due   int    // frames on the wire that are still to be launched
 	held  []held // frames that wait until others have passed, oldest first
 }
 
@@ -26,22 +27,24 @@ type held struct {
 	until  unit.Time // it goes on its way then at the latest
 }
 
-func (t *trouble) disturbed() bool { return t.storm != nil || len(t.held) > 0 }
+// disturbed reports whether frames cannot be launched as they start, because others that are on the
+// wire may arrive before them.
+func (t *trouble) disturbed() bool { return t.storm != nil || t.due > 0 || len(t.held) > 0 }
 
-// Injury is what faults did to one frame. Its Meta.Faults says which faults.
-type Injury struct {
-	// At is when the frame's last bit left the port. Of a frame that was lost on arrival it is
-	// when that arrived.
-	At      unit.Time
+// Sight is a frame on a wire that is not perfect, as a watcher sees it. Its Meta.Faults says what
+// did something to it.
+type Sight struct {
+	At      unit.Time // when its first bit leaves; of an arrival, when the last one arrives
 	Port    dataplane.PortID
-	Frame   *frame.Frame // of the engine's; good until the observer returns
+	Frame   *frame.Frame // of the engine's; good until the watcher returns
 	Lost    bool
 	Arrival bool // the frame came in on a port whose link is down
+	Late    bool // seen before, when it left, and lost since
 }
 
-// Observe sets who is told of every frame that faults did something to: of those that go on, just
-// before they reach the far end of the wire; of lost ones, when they would.
-func (n *Node) Observe(see func(Injury)) { n.observe = see }
+// Watch sets who sees the frames that leave by wires that are not perfect, and those that are lost
+// because a link is down.
+func (n *Node) Watch(see func(Sight)) { n.watch = see }
 
 // Target is a port of the node as faults act on it.
 func (n *Node) Target(p dataplane.PortID) fault.Port { return target{n, p} }
@@ -54,7 +57,8 @@ type target struct {
 func (t target) Link() *link.Sender { return t.node.ports[t.id].Wire }
 
 // SetState changes what faults make of the port. A frozen port's device is not asked for frames and
-// believes that its wire is busy.
+// believes that its wire is busy. While the link is down, what arrives is lost, and so what is on
+// the wire: the link is down at both ends.
 func (t target) SetState(s fault.State) {
 	port := &t.node.ports[t.id]
 	port.setStorm(s)
@@ -62,13 +66,11 @@ func (t target) SetState(s fault.State) {
 	t.node.relink(t.id)
 }
 
-// Deaf is by which faults the link of a port is down; frames that arrive there are lost.
-func (n *Node) Deaf(p dataplane.PortID) frame.Faults { return n.ports[p].state.Down }
-
-// disturb sends a frame over a wire that is not perfect: the last bit leaves at left and would
+// disturb sends a frame over a wire that is not perfect: its last bit leaves at left and would
 // arrive at arrive.
 func (n *Node) disturb(p dataplane.PortID, f *frame.Frame, left, arrive unit.Time) {
 	e, port := n.eng, &n.ports[p]
+	f.Meta.Watched = true
 	if port.storm != nil && f.Meta.Class.Kind == frame.PFC {
 		port.storm.drown(f)
 	}
@@ -76,27 +78,27 @@ func (n *Node) disturb(p dataplane.PortID, f *frame.Frame, left, arrive unit.Tim
 	if port.Wire.Faulty() {
 		fate = port.Wire.Judge(left, f)
 	}
-	f.Meta.Left = left
 	free, twinArrives := left, arrive
 	var twin *frame.Frame
 	if fate.Twin {
 		if twin = port.copyOf(f, fate.TwinBy); twin != nil {
 			free, twinArrives = port.Wire.Start(left, f.Len())
-			twin.Meta.Left = free
 		}
 	}
-	e.schedule(event{at: free, kind: evFree, node: n, port: uint16(p)})
+	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
+	n.watch(Sight{At: e.now, Port: p, Frame: f, Lost: fate.Lost})
 	switch {
 	case fate.Lost:
-		e.schedule(event{at: arrive, kind: evLost, node: n, port: uint16(p), f: f})
+		f.Release()
 	case fate.Behind > 0:
 		until := left.Add(fate.Hold + fate.Within)
 		port.held = append(port.held, held{f, fate.Behind, until})
-		e.schedule(event{at: until, kind: evRelease, node: n, port: uint16(p)})
+		e.schedule(event{at: until, rank: rank(evRelease, p), node: n})
 	default:
 		n.pass(p, f, arrive.Add(fate.Hold))
 	}
 	if twin != nil {
+		n.watch(Sight{At: left, Port: p, Frame: twin})
 		n.pass(p, twin, twinArrives.Add(fate.Hold))
 	}
 }
@@ -119,15 +121,37 @@ func (p *port) copyOf(f *frame.Frame, by frame.Faults) *frame.Frame {
 // pass puts a frame on its way, to arrive at the given time, and after it those held back that have
 // now waited for enough.
 func (n *Node) pass(p dataplane.PortID, f *frame.Frame, arrive unit.Time) {
-	e, port := n.eng, &n.ports[p]
-	e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p), f: f})
+	port := &n.ports[p]
+	n.later(p, f, arrive)
 	for i := range port.held {
 		if port.held[i].behind--; port.held[i].behind == 0 {
-			e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p),
-				f: port.held[i].f})
+			n.later(p, port.held[i].f, arrive)
 		}
 	}
 	port.held = slices.DeleteFunc(port.held, func(h held) bool { return h.behind == 0 })
+}
+
+// later launches a frame a propagation delay before it arrives. So frames are launched in the
+// order of their arrival, whatever held them back, and early enough: a driver counts on the delay.
+func (n *Node) later(p dataplane.PortID, f *frame.Frame, arrive unit.Time) {
+	port := &n.ports[p]
+	port.due++
+	f.Meta.Arrived = arrive
+	at := arrive.Add(-port.Wire.Config().Delay)
+	n.eng.schedule(event{at: at, rank: rank(evLaunch, p), node: n, f: f})
+}
+
+// enter launches a frame whose time has come, unless the link has gone down meanwhile.
+func (n *Node) enter(p dataplane.PortID, f *frame.Frame) {
+	port := &n.ports[p]
+	port.due--
+	if down := port.state.Down; down != 0 {
+		f.Meta.Faults = down
+		n.watch(Sight{At: n.eng.now, Port: p, Frame: f, Lost: true, Late: true})
+		f.Release()
+		return
+	}
+	n.launch(p, f.Meta.Arrived, f)
 }
 
 // release puts those on their way that were held back for as long as they may be.
@@ -137,36 +161,14 @@ func (n *Node) release(p dataplane.PortID) {
 		if h.until > e.now {
 			return false
 		}
-		arrive := e.now.Add(port.Wire.Config().Delay)
-		e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p), f: h.f})
+		n.later(p, h.f, e.now.Add(port.Wire.Config().Delay))
 		return true
 	})
 }
 
-// survives reports whether a frame that faults have to do with reaches the far end of its wire.
-func (n *Node) survives(ev *event) bool {
-	port, f := &n.ports[ev.port], ev.f
-	if port.state.Down != 0 {
-		if f.Meta.Faults == 0 {
-			f.Meta.Left = ev.at.Add(-port.Wire.Config().Delay)
-		}
-		f.Meta.Faults |= port.state.Down
-		n.lose(ev)
-		return false
-	}
-	n.observe(Injury{At: f.Meta.Left, Port: dataplane.PortID(ev.port), Frame: f})
-	return true
-}
-
-// lose ends a frame on its way.
-func (n *Node) lose(ev *event) {
-	n.observe(Injury{At: ev.f.Meta.Left, Port: dataplane.PortID(ev.port), Frame: ev.f, Lost: true})
-	ev.f.Release()
-}
-
 // unheard ends a frame that arrives on a port whose link is down.
-func (n *Node) unheard(p dataplane.PortID, at unit.Time, f *frame.Frame) {
-	f.Meta.Faults, f.Meta.Left = n.Deaf(p), at
-	n.observe(Injury{At: at, Port: p, Frame: f, Lost: true, Arrival: true})
+func (n *Node) unheard(p dataplane.PortID, f *frame.Frame) {
+	f.Meta.Faults = n.ports[p].state.Down
+	n.watch(Sight{At: n.eng.now, Port: p, Frame: f, Lost: true, Arrival: true})
 	f.Release()
 }

@@ -31,9 +31,9 @@ type Meta struct {
 	PG      uint8     // ingress priority group; the switch's own use
 	Flow    uint32    // the owner's own use (the NIC keeps the local QPN here)
 
-	// What injected faults did to the frame on the wire it leaves by; drivers set it.
-	Faults Faults    // by which faults; nearly always empty
-	Left   unit.Time // when its last bit left, if Faults is not empty
+	// Of the wire by which the frame leaves, nearly always perfect. Drivers set it.
+	Watched bool   // the wire is not perfect, and whoever watches has seen the frame
+	Faults  Faults // the injected faults that did something to it
 }
 
 // Faults is a set of injected faults: bit n is that in slot n of the device's executor (package

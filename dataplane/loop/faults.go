@@ -12,17 +12,22 @@ import (
 // Faults is what makes things go wrong at the loop's ports, by their names. For the loop's thread
 // only.
 //
-// A link's extra delay only adds to the delay that the loop's slack and the clock's budget are made
-// from; and a frame that is lost on the wire was never handed to the kernel, so the clock does not
-// wait for it.
+// A link's extra delay only adds to the delay that the loop's slack and the clock's budget are
+// made from; and a frame that is lost on the wire is not handed to the kernel, so its arrival is
+// not told and the clock does not wait for it.
 func (l *Loop) Faults() *fault.Executor { return l.faults }
 
-// injured sees every frame that faults did something to. One that goes on meets the tap when it is
-// delivered.
-func (l *Loop) injured(i engine.Injury) {
-	l.faults.Hit(i.At, i.Frame, i.Lost)
-	if i.Lost && !i.Arrival && l.tap != nil {
-		l.tap(i.At, i.Port, Out, i.Frame)
+// watch sees every frame on a wire that is not perfect.
+func (l *Loop) watch(s engine.Sight) {
+	if s.Frame.Meta.Faults != 0 {
+		l.faults.Hit(s.At, s.Frame, s.Lost)
+	}
+	switch {
+	case l.tap == nil, s.Late:
+	case s.Arrival:
+		l.tap(s.At, s.Port, In, s.Frame)
+	default:
+		l.tap(s.At, s.Port, Out, s.Frame)
 	}
 }
 

@@ -103,7 +103,7 @@ func (n *Net) start() {
 			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool, MAC: macOf(number, i)}
 		}
 		node.node = n.Engine.Add(node.dev, ports)
-		node.node.Observe(func(i engine.Injury) { n.faults.Hit(i.At, i.Frame, i.Lost) })
+		node.node.Watch(func(s engine.Sight) { n.faults.Hit(s.At, s.Frame, s.Lost) })
 	}
 }
 

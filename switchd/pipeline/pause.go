@@ -70,6 +70,7 @@ func (p *port) initPFC(c *Port) {
 	p.rx = pfc.NewReceiver(pfc.ReceiverConfig{Rate: c.Rate, Obeyed: c.PFCObey,
 		Pause: c.LinkPause, Delay: c.PauseDelay})
 	p.tx = pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta})
+	p.watch.dog = pfc.NewWatchdog(c.Watchdog, c.PFCObey)
 	for n := range pfc.Priority(wire.Priorities) {
 		queue, group := c.Map.Queue[n], c.Map.Group[n]
 		if c.PFCToQueue != nil {
@@ -79,6 +80,7 @@ func (p *port) initPFC(c *Port) {
 			group = c.PFCToGroup[n]
 		}
 		p.stops[n] = qos.QueueSet(0).With(queue)
+		p.watch.queues[n] = queue
 		if c.PFCSend.Has(n) {
 			p.pauses[group] = p.pauses[group].With(n)
 		}
