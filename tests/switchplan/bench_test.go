@@ -281,10 +281,12 @@ func (b *bench) measured(got any) string {
 		return "within"
 	}
 	if f, ok := got.(float64); ok {
-		return fmt.Sprintf("%.4g", f)
+		return format(f)
 	}
 	return fmt.Sprint(got)
 }
+
+func format(f float64) string { return fmt.Sprintf("%.4g", f) }
 
 // grain is by how much a time may be off: nothing in virtual time but rounding. On real frames a
 // loop hands a frame over at most a budget late, and the kernel takes at most another to bring it
