@@ -22,8 +22,8 @@ func marking(w qos.WREDConfig) func(c *pipeline.Config) {
 	}
 }
 
-// step is the marking of DCTCP: none up to k, all above it. RFC 8257 section 3.1; [DCQCN] section 3.1
-// with Kmin = Kmax.
+// step is the marking of DCTCP: none up to k, all above it. RFC 8257 section 3.1, and [DCQCN]
+// section 3.1 with Kmin = Kmax.
 func step(k unit.Bytes) qos.Curve { return qos.Curve{Kmin: k, Kmax: k, Pmax: 1} }
 
 // ecn is a packet from port 0 to port 2 in the lossless class.
@@ -143,7 +143,7 @@ func accuracy(b *bench, frames int, length unit.Bytes) {
 	low, high := redCurve.Probability(length-2*one), redCurve.Probability(length+2*one)
 	share, middle := float64(marked)/float64(total), redCurve.Probability(length)
 	sigma := math.Sqrt(high * (1 - high) / float64(total))
-	b.row.note(b.mode, figure{"share at " + length.String(), format(middle), b.measured(share)})
+	b.row.note(b.mode, figure{"share at " + length.String(), format(middle), format(share)})
 	if share < low-5*sigma || share > high+5*sigma {
 		b.Errorf("at %v: %d of %d marked, the curve says %.4f to %.4f", length, marked, total, low,
 			high)
