@@ -77,7 +77,8 @@ func (s *Switch) sample(p *port, c *congestion, f *frame.Frame, queue unit.Bytes
 		return
 	}
 	eth, ok := wire.AsEthernet(f.Bytes())
-	if !ok || eth.Src().IsMulticast() || !p.up || p.cnms.Len() >= cnmsPerPort || s.isOurs(eth.Src()) {
+	if !ok || eth.Src().IsMulticast() || s.isOurs(eth.Src()) || !p.up ||
+		p.cnms.Len() >= cnmsPerPort {
 		c.lost++
 		return
 	}

@@ -30,7 +30,8 @@ func qcnBench(t *testing.T, change func(*Config)) *bench {
 	}
 	b := newBench(t, c)
 	for n := range 2 {
-		if err := b.sw.MACs().AddStatic(wiretest.MACOrNumber(1+n).MAC(), dataplane.PortID(n)); err != nil {
+		station := wiretest.MACOrNumber(1 + n).MAC()
+		if err := b.sw.MACs().AddStatic(station, dataplane.PortID(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,7 +173,8 @@ func TestCNMsAreBounded(t *testing.T) {
 		}
 	}
 	q := &b.sw.ports[1].queues[3]
-	if got := q.qcn.stats(); got.CNMs.Frames != cnmsPerPort || got.Lost != got.Congested-cnmsPerPort {
+	if got := q.qcn.stats(); got.CNMs.Frames != cnmsPerPort ||
+		got.Lost != got.Congested-cnmsPerPort {
 		t.Errorf("%+v", got)
 	}
 	b.check()

@@ -158,13 +158,14 @@ func TestTsharkReadsOurTelemetry(t *testing.T) {
 		b.rx(0, f)
 		f = b.tx(1)
 	}
-	fields := []string{"ip.len", "ip.checksum.status", "ip.dsfield.ecn", "udp.dstport", "udp.length",
-		"_ws.expert.message"}
+	fields := []string{"ip.len", "ip.checksum.status", "ip.dsfield.ecn", "udp.dstport",
+		"udp.length", "_ws.expert.message"}
 	if got, want := tshark.Fields(t, f, fields...), tshark.Fields(t, sent, fields...); got != want {
 		t.Errorf("tshark reads %q, without telemetry %q", got, want)
 	}
-	if got := tshark.Fields(t, f, "eth.trailer", "eth.fcs"); !strings.HasSuffix(got, "0x1e7a1208") ||
-		len(got) != 2*2*wire.TelemetryHopLen+len(" 0x1e7a1208") {
+	const foot = " 0x1e7a1208" // taken for the FCS
+	got := tshark.Fields(t, f, "eth.trailer", "eth.fcs")
+	if !strings.HasSuffix(got, foot) || len(got) != 2*2*wire.TelemetryHopLen+len(foot) {
 		t.Errorf("trailer %q", got)
 	}
 }
