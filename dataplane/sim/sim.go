@@ -99,6 +99,13 @@ func (n *Net) start() {
 	}
 }
 
+// Inject lets a frame arrive on a port now, as if the far end of its link had sent it before. It
+// takes ownership of f.
+func (n *Net) Inject(node *Node, p dataplane.PortID, f *frame.Frame) {
+	n.start()
+	n.Engine.Arrive(node.node, p, n.Engine.Now(), f)
+}
+
 // Run runs all events up to and including until.
 func (n *Net) Run(until unit.Time) {
 	n.start()
