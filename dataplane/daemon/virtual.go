@@ -17,7 +17,8 @@ import (
 type Executor interface {
 	// Do runs fn between two events of the machine and returns when it has run.
 	Do(fn func(now unit.Time)) error
-	// Every calls fn at every multiple of interval, from the next one on, as long as it returns true.
+	// Every calls fn at every multiple of interval, from the next one on, as long as it returns
+	// true.
 	Every(interval time.Duration, fn func(now unit.Time) bool) error
 }
 
