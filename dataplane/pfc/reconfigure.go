@@ -47,3 +47,31 @@ func (g *Generator) Reconfigure(cfg GeneratorConfig) {
 	}
 	g.cfg = cfg
 }
+
+// Reconfigure changes what is watched and how; counters and storms go on. A priority that was not
+// watched before is judged by what comes after these sights. It returns the storms of priorities
+// that are not watched any more: they are restored.
+func (w *Watchdog) Reconfigure(now unit.Time, cfg WatchdogConfig, obeyed Set,
+	sights *[wire.Priorities]Sight) (restored Set) {
+	next := NewWatchdog(cfg, obeyed)
+	if cfg == w.cfg && next.watched == w.watched {
+		return 0
+	}
+	for s := next.watched &^ w.watched; s != 0; s &= s - 1 {
+		p := s.first()
+		w.seen[p], w.lasted[p] = sights[p], 0
+	}
+	if w.watched == 0 {
+		w.polled = now
+	}
+	restored = w.stormed &^ next.watched
+	for s := restored; s != 0; s &= s - 1 {
+		w.stats[s.first()].Restored++
+	}
+	w.stormed &^= restored
+	w.cfg, w.watched, w.next = cfg, next.watched, unit.Never
+	if w.watched != 0 {
+		w.next = (now/unit.Time(cfg.Poll) + 1) * unit.Time(cfg.Poll)
+	}
+	return restored
+}

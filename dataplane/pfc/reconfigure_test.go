@@ -75,3 +75,39 @@ func TestGeneratorReconfigure(t *testing.T) {
 		t.Errorf("quanta %d, again at %v", body.Quanta(3), g.NextWake())
 	}
 }
+
+// TestWatchdogReconfigure: a storm goes on under a new action and ends where it is not watched any
+// more; a priority that is watched from now on is not judged by what was before.
+func TestWatchdogReconfigure(t *testing.T) {
+	const ms = unit.Time(time.Millisecond)
+	cfg := WatchdogConfig{Action: Drop, Poll: time.Millisecond, Detection: 2 * time.Millisecond,
+		Restoration: 5 * time.Millisecond}
+	w := NewWatchdog(cfg, SetOf(3))
+	var sights [wire.Priorities]Sight
+	poll := func(now unit.Time) Set {
+		for p := range sights {
+			sights[p].Frames++
+			sights[p].Paused = true
+		}
+		storms, _ := w.Poll(now, &sights)
+		return storms
+	}
+	if poll(ms)|poll(2*ms) != 0 || poll(3*ms) != SetOf(3) {
+		t.Fatalf("no storm: %+v", w.Stats(3))
+	}
+	cfg.Action = Forward
+	if got := w.Reconfigure(3*ms+1, cfg, SetOf(3, 4), &sights); got != 0 ||
+		w.Stormed() != SetOf(3) || w.Action() != Forward || w.NextWake() != 4*ms {
+		t.Fatalf("restored %v, stormed %v, next poll %v", got, w.Stormed(), w.NextWake())
+	}
+	if poll(4*ms) != 0 || poll(5*ms) != SetOf(4) {
+		t.Errorf("priority 4: %+v", w.Stats(4))
+	}
+	if got := w.Reconfigure(5*ms+1, cfg, SetOf(4), &sights); got != SetOf(3) ||
+		w.Stormed() != SetOf(4) || w.Stats(3).Restored != 1 || w.Stats(3).Detected != 1 {
+		t.Errorf("restored %v, stormed %v, %+v", got, w.Stormed(), w.Stats(3))
+	}
+	if w.Reconfigure(5*ms+2, WatchdogConfig{}, SetOf(4), &sights); w.NextWake() != unit.Never {
+		t.Errorf("off, and polls at %v", w.NextWake())
+	}
+}

@@ -29,7 +29,9 @@ type Rule uint8
 // The rules.
 const (
 	// RulePaused is SONiC's for Broadcom (pfc_detect_broadcom.lua): between two polls PFC frames
-	// came, no pause ended, and the queue was paused at both. The queue may be empty.
+	// came, no pause ended, and the queue was paused at both. The queue may be empty. SONiC since
+	// 2026 wants two such intervals even if one is as long as the detection time, because it
+	// reads counters and pause state one after the other. We deviate: here they are of one time.
 	RulePaused Rule = iota
 	// RuleUndrained is [RDMA at scale] section 4.3: between two polls PFC frames came, and the
 	// queue had frames at both of which it could send none.

@@ -65,6 +65,10 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 		s.refuse(out, q, f, frame.DropLinkDown)
 		return
 	}
+	if out.watch.drain.Has(to) {
+		s.refuseStormed(out, to, f)
+		return
+	}
 	judged := qos.Pass
 	if q.wred.At == qos.AtEnqueue {
 		judged = q.wred.Judge(s.buffer.QueueBytes(out.id, to), m.Class.ECN, s.rng)

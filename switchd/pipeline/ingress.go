@@ -28,6 +28,7 @@ type step func(s *Switch, now unit.Time, p *port, f *frame.Frame) verdict
 var ingress = [...]step{
 	(*Switch).classify,
 	(*Switch).control,
+	(*Switch).guard,
 	(*Switch).learn,
 	(*Switch).forward,
 }

@@ -80,6 +80,7 @@ func (p *port) configurePFC(now unit.Time, c *Port) {
 			group = c.PFCToGroup[n]
 		}
 		p.stops[n] = qos.QueueSet(0).With(queue)
+		p.watch.queues[n] = queue
 		if c.PFCSend.Has(n) {
 			p.pauses[group] = p.pauses[group].With(n)
 		}

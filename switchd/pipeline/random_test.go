@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -33,6 +34,11 @@ func tightConfig(t *rapid.T, ports int) Config {
 		p.Queues[1].Buffer.Max = 5000
 		p.Queues[3].WRED = qos.WREDConfig{Mark: qos.Curve{Kmin: 1000, Kmax: 9000, Pmax: 0.5},
 			At: rapid.SampledFrom([]qos.Point{qos.AtEnqueue, qos.AtDequeue}).Draw(t, "at")}
+		p.Watchdog = pfc.WatchdogConfig{Poll: 50 * time.Microsecond,
+			Detection: 100 * time.Microsecond, Restoration: 100 * time.Microsecond,
+			Action: pfc.Action(rapid.IntRange(0, int(pfc.Alert)).Draw(t, "action")),
+			Rule:   pfc.Rule(rapid.IntRange(0, 1).Draw(t, "rule"))}
+		p.PauseDelay = time.Duration(rapid.SampledFrom([]int{0, 1511}).Draw(t, "delay"))
 		p.Scheduler.Strict = qos.QueueSet(rapid.Uint8().Draw(t, "strict"))
 		p.Shaper = shapes(t)
 	}
@@ -80,6 +86,8 @@ func drawPools(t *rapid.T, c *Config) {
 type walk struct {
 	*bench
 	ports int
+
+	storms uint64 // more than 0 if a watchdog found one
 }
 
 func (w *walk) arrive(t *rapid.T) {
@@ -110,6 +118,15 @@ func (w *walk) pause(t *rapid.T) {
 	w.rx(port, wiretest.PFC(9, quanta))
 }
 
+// storm lasts longer than what the watchdogs detect.
+func (w *walk) storm(t *rapid.T) {
+	port := dataplane.PortID(rapid.IntRange(0, w.ports-1).Draw(t, "port"))
+	for range 6 {
+		w.rx(port, wiretest.PFC(9, map[uint8]uint16{3: 65535}))
+		w.wait(40 * us)
+	}
+}
+
 func (w *walk) send(t *rapid.T) {
 	port := dataplane.PortID(rapid.IntRange(0, w.ports-1).Draw(t, "port"))
 	for range rapid.IntRange(1, 10).Draw(t, "n") {
@@ -127,12 +144,13 @@ func (w *walk) send(t *rapid.T) {
 // TestLedgerAlwaysBalances throws everything at a switch, in any order: frames of all kinds,
 // pauses, flapping links, and ports that are asked though nothing may be ready.
 func TestLedgerAlwaysBalances(t *testing.T) {
+	storms := uint64(0)
 	rapid.Check(t, func(rt *rapid.T) {
 		const ports = 4
 		w := &walk{bench: newBench(t, tightConfig(rt, ports)), ports: ports}
 		rt.Repeat(map[string]func(*rapid.T){
 			"arrive": w.arrive, "arrive2": w.arrive, "arrive3": w.arrive,
-			"pause": w.pause, "send": w.send, "reconfigure": w.reconfigure,
+			"pause": w.pause, "send": w.send, "storm": w.storm, "reconfigure": w.reconfigure,
 			"wait": func(t *rapid.T) { w.wait(unit.Time(rapid.IntRange(0, 9e5).Draw(t, "ns"))) },
 			"link": func(t *rapid.T) {
 				port := dataplane.PortID(rapid.IntRange(0, ports-1).Draw(t, "port"))
@@ -140,7 +158,11 @@ func TestLedgerAlwaysBalances(t *testing.T) {
 			},
 			"": w.invariants,
 		})
+		storms += w.storms
 	})
+	if storms == 0 {
+		t.Error("no watchdog ever found a storm")
+	}
 }
 
 // reconfigure makes it another tight switch, in which frames may be beyond every limit.
@@ -158,6 +180,9 @@ func (w *walk) invariants(t *rapid.T) {
 	if free := uint64(w.pool.InUse() + w.sw.pauses.InUse()); free != s.Ledger.Buffered.Frames {
 		t.Fatalf("%d frames are out of their pools, %d buffered", free, s.Ledger.Buffered.Frames)
 	}
+	for i := range s.Ports {
+		w.storms += s.Ports[i].Watchdog[3].Detected + s.Ports[i].Watchdog[4].Detected
+	}
 	var queued, grouped unit.Bytes
 	var dropped uint64
 	for i := range s.Ports {
@@ -167,6 +192,9 @@ func (w *walk) invariants(t *rapid.T) {
 			if p.Groups[g].XOFF {
 				held |= w.sw.ports[i].pauses[g]
 			}
+		}
+		if dog := &w.sw.ports[i].watch.dog; dog.Action() != pfc.Alert {
+			held &^= dog.Stormed()
 		}
 		if p.Pausing != held {
 			t.Fatalf("port %d: pauses %v, its groups in XOFF %v", i, p.Pausing, held)

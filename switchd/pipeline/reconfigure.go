@@ -20,9 +20,11 @@ import (
 // (a scheduler's credit, a shaper's bucket) lives on where the setting has not changed.
 //
 // Groups that are beyond their limit go to XOFF, those that may run to XON (mmu.Reconfigure), and
-// PFC frames say so; headroom takes what is still on its way. An egress has no headroom: one that is
-// made smaller than what it stores drops until it has drained. Reconfigure fails, and changes nothing, if cfg is not valid or is of another switch:
-// number and names of the ports and the memory's cell stay.
+// PFC frames say so; headroom takes what is still on its way. An egress has no headroom: a pool
+// that is made smaller than what it stores drops until it has drained.
+//
+// Reconfigure fails, and changes nothing, if cfg is not valid or is of another switch: number and
+// names of the ports and the memory's cell stay.
 func (s *Switch) Reconfigure(now unit.Time, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("reconfigure: %w", err)
@@ -76,9 +78,11 @@ func (s *Switch) configure(now unit.Time, cfg Config) {
 		if len(old.Ports) > 0 {
 			before = old.Ports[i]
 		}
-		s.ports[i].configure(now, &before, &cfg.Ports[i])
-		for q := range s.ports[i].queues {
-			s.ports[i].queues[q].length.Grow(most)
+		p := &s.ports[i]
+		p.configure(now, &before, &cfg.Ports[i])
+		s.rewatch(now, p, &cfg.Ports[i])
+		for q := range p.queues {
+			p.queues[q].length.Grow(most)
 		}
 	}
 }
@@ -130,7 +134,25 @@ func (s *Switch) announce(now unit.Time) {
 		if p.backlog != 0 || p.tx.Pending(now) {
 			s.ready.Add(p.id)
 		}
-		s.arm(min(p.rx.NextWake(), p.tx.NextWake()))
+		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.watch.dog.NextWake()))
+	}
+}
+
+// rewatch gives a port's watchdog its new settings. What is in a storm is treated by the new
+// action from now on; what is not watched any more is restored.
+func (s *Switch) rewatch(now unit.Time, p *port, c *Port) {
+	sights := p.sights(now)
+	restored := p.watch.dog.Reconfigure(now, c.Watchdog, c.PFCObey, &sights)
+	s.arm(p.watch.dog.NextWake())
+	if restored|p.watch.dog.Stormed() == 0 {
+		return
+	}
+	p.watch.classes, p.watch.drain = 0, 0
+	p.rx.Ignore(now, 0)
+	p.tx.Silence(0)
+	s.enforce(now, p)
+	for n := range restored.All() {
+		s.tell(now, p, n, EventRestored)
 	}
 }
 
@@ -138,6 +160,7 @@ func (s *Switch) announce(now unit.Time) {
 func newPort(id dataplane.PortID) port {
 	p := port{id: id, up: true, heldUntil: unit.Never,
 		rx: pfc.NewReceiver(pfc.ReceiverConfig{}), tx: pfc.NewGenerator(pfc.GeneratorConfig{})}
+	p.watch.dog = pfc.NewWatchdog(pfc.WatchdogConfig{}, 0)
 	for q := range p.queues {
 		p.queues[q].length = qos.NewOccupancy(0)
 	}

@@ -35,7 +35,7 @@ var settings = map[string]func(*Config){
 		c.EgressPools = []mmu.Pool{{Name: "egress", Size: 20 * unit.KB}}
 	},
 	"Config.FloodClass": func(c *Config) { c.FloodClass = 2 },
-	"Config.MACs":       func(c *Config) { c.MACs.Age = time.Second },
+	"Config.MACs":       func(c *Config) { c.MACs.Age = time.Millisecond },
 	"Config.Seed":       func(c *Config) { c.Seed = 2 },
 	"Port.Rate":         everyPort(func(p *Port) { p.Rate = unit.GbPerSecond }),
 	"Port.MAC":          everyPort(func(p *Port) { p.MAC[5]++ }),
@@ -59,6 +59,10 @@ var settings = map[string]func(*Config){
 	"Port.Scheduler": everyPort(func(p *Port) {
 		p.Scheduler.Strict = p.Scheduler.Strict.With(0)
 	}),
+	"Port.Watchdog": everyPort(func(p *Port) {
+		p.Watchdog = pfc.WatchdogConfig{Action: pfc.Drop, Poll: 50 * time.Microsecond,
+			Detection: 100 * time.Microsecond, Restoration: 100 * time.Microsecond}
+	}),
 	"Port.Isolated": everyPort(func(p *Port) { p.Isolated = 1 }),
 	"Port.Shaper":   everyPort(func(p *Port) { p.Shaper.Port.Max = unit.GbPerSecond }),
 }
@@ -70,13 +74,12 @@ var fixed = map[string]string{
 	"Port.Name":        "stays: TestReconfigureRefuses",
 	"Config.Router":    "belongs to the router's tests",
 	"Config.Telemetry": "belongs to the telemetry's tests",
-	"Port.Watchdog":    "belongs to the watchdog's tests",
 }
 
 // reconfigurable is a switch in which limits are reached soon.
 func reconfigurable() Config {
 	c := testConfig(4)
-	c.FloodClass = 1
+	c.FloodClass, c.MACs.Age = 1, 10*time.Millisecond
 	for i := range c.Ports {
 		p := &c.Ports[i]
 		p.Name = fmt.Sprintf("swp%d", i)
@@ -129,7 +132,11 @@ func fingerprint(b *bench) string {
 		}
 		b.wait(100)
 	}
-	b.wait(unit.Time(100 * time.Second))
+	for range 15 {
+		b.rx(1, wiretest.PFC(9, map[uint8]uint16{3: 65535}))
+		b.wait(20 * us)
+	}
+	b.wait(unit.Time(5 * time.Millisecond))
 	burst(2)
 	var s Snapshot
 	b.sw.Snapshot(b.now, &s)

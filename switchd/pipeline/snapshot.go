@@ -6,6 +6,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/fib"
 	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/qos"
@@ -75,8 +76,16 @@ type PortSnapshot struct {
 	PFCSent                      pfc.GeneratorCounters
 	Paused                       pfc.Set // priorities that the other end holds back now
 	Pausing                      pfc.Set // priorities that we hold back now
+	Watchdog                     [wire.Priorities]WatchdogSnapshot
 	Queues                       [mmu.Queues]QueueSnapshot
 	Groups                       [mmu.Groups]GroupSnapshot
+}
+
+// WatchdogSnapshot is what the watchdog of a port knows of a priority.
+type WatchdogSnapshot struct {
+	pfc.WatchdogStats
+	Queue  mmu.Queue // that the priority stops
+	Action pfc.Action
 }
 
 // QueueSnapshot is an egress queue.
@@ -126,6 +135,10 @@ func (p *port) snapshot(now unit.Time, b *mmu.Buffer, dst *PortSnapshot) {
 	dst.ControlReceived, dst.ControlSent = p.stats.control, p.stats.controlSent
 	dst.Paused, dst.Pausing = p.rx.Paused(now), p.tx.Wanted()
 	dst.PFCReceived, dst.PFCSent = p.rx.Counters(now), p.tx.Counters(now)
+	for n := range dst.Watchdog {
+		dst.Watchdog[n] = WatchdogSnapshot{p.watch.dog.Stats(pfc.Priority(n)), p.watch.queues[n],
+			p.watch.dog.Action()}
+	}
 	for i := range dst.Queues {
 		q := &p.queues[i]
 		dst.Queues[i] = QueueSnapshot{q.stats, b.Queue(p.id, mmu.Queue(i)),

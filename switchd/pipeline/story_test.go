@@ -71,7 +71,10 @@ func tell(t *testing.T, text string) string {
 }
 
 // story is a switch and what commands do to it.
-type story struct{ *bench }
+type story struct {
+	*bench
+	events []Event
+}
 
 // args is the key=value arguments of a command.
 type args map[string]string
@@ -96,6 +99,7 @@ func (s *story) command(t *testing.T, out *strings.Builder, fields []string) {
 	switch fields[0] {
 	case "switch":
 		s.bench = newBench(t, storyConfig(a))
+		s.sw.SetNotify(func(e Event) { s.events = append(s.events, e) })
 	case "rx":
 		s.receive(out, a)
 	case "pfc":
@@ -108,6 +112,8 @@ func (s *story) command(t *testing.T, out *strings.Builder, fields []string) {
 			t.Fatal(err)
 		}
 		s.wait(unit.Time(d))
+	case "storm":
+		s.storm(t, words[0], a)
 	case "link":
 		s.dev.SetLink(s.now, dataplane.PortID(a.number("port", 0)), words[0] == "up")
 	case "show":
@@ -115,7 +121,26 @@ func (s *story) command(t *testing.T, out *strings.Builder, fields []string) {
 	default:
 		t.Fatalf("no command %q", fields[0])
 	}
+	for _, e := range s.events {
+		fmt.Fprintf(out, "%v at %v: port %d priority %d queue %d %v\n", e.Kind, e.At, e.Port,
+			e.Priority, e.Queue, e.Action)
+	}
+	s.events = nil
 	s.check()
+}
+
+// storm has a port paused for a time without a gap, as a NIC does that never stops.
+func (s *story) storm(t *testing.T, length string, a args) {
+	d, err := time.ParseDuration(length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const every = 65535 * wire.QuantumBits / 40 / 2
+	for end := s.now.Add(d); s.now < end; s.wait(every) {
+		s.rx(dataplane.PortID(a.number("port", 0)), wiretest.PFC(9, quanta(a)))
+		for s.tx(0) != nil { // what it tells its neighbour, who is not looked at here
+		}
+	}
 }
 
 func storyConfig(a args) Config {
@@ -134,6 +159,11 @@ func storyConfig(a args) Config {
 			p.Queues[3].WRED.Mark.Kmin = unit.Bytes(n)
 			p.Queues[3].WRED.Mark.Kmax = unit.Bytes(n)
 		}
+		p.Watchdog = watchdogs[a["watchdog"]]
+		if a["action"] != "" {
+			p.Watchdog.Action = map[string]pfc.Action{"forward": pfc.Forward,
+				"alert": pfc.Alert}[a["action"]]
+		}
 		p.Queues[0].WRED.Drop.Kmin = unit.Bytes(a.number("drop", 0))
 		p.Queues[0].WRED.Drop.Kmax = unit.Bytes(a.number("drop", 0))
 		if a["trust"] == "pcp" {
@@ -143,6 +173,9 @@ func storyConfig(a args) Config {
 	}
 	return c
 }
+
+var watchdogs = map[string]pfc.WatchdogConfig{
+	"sonic": pfc.SONiCWatchdog(), "paper": pfc.SwitchWatchdog()}
 
 func quanta(a args) map[uint8]uint16 {
 	times := map[uint8]uint16{}
@@ -252,6 +285,13 @@ func (s *story) show(out *strings.Builder, what string, a args) {
 				fmt.Fprintf(out, "priority %d: received %d paused %v transitions %d; ", p,
 					rx.Frames[p], rx.Paused[p], rx.Transitions[p])
 				fmt.Fprintf(out, "sent %d paused %v\n", tx.Frames[p], tx.Paused[p])
+			}
+		}
+	case "pfcwd":
+		for n, w := range port.Watchdog {
+			if w.Detected > 0 {
+				fmt.Fprintf(out, "queue %d stormed %v %d/%d tx %v rx %v last tx %v rx %v\n", n,
+					w.Stormed, w.Detected, w.Restored, w.TX, w.RX, w.LastTX, w.LastRX)
 			}
 		}
 	case "ledger":

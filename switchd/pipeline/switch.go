@@ -50,7 +50,8 @@ type port struct {
 	pauses    [mmu.Groups]pfc.Set           // what a group in XOFF pauses
 	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
 	linkPause bool                          // obeys PAUSE
-	isolated  uint8                         // isolation group, 0 is none
+	watch     watch
+	isolated  uint8 // isolation group, 0 is none
 	name      string
 	stats     portStats
 }
@@ -116,16 +117,19 @@ func (s *Switch) Ready() *dataplane.PortSet { return &s.ready }
 // Ledger is the account of every frame.
 func (s *Switch) Ledger() dataplane.Ledger { return s.ledger }
 
-// NextWake is when a pause ends or must be announced again, or a shaper lets a frame go.
+// NextWake is when a pause ends or must be announced again, a shaper lets a frame go, or a watchdog
+// looks.
 func (s *Switch) NextWake() unit.Time { return s.wakeAt }
 
-// Wake ends pauses, announces others again, and releases the ports that were held back.
+// Wake ends pauses, announces others again, lets the watchdogs look, and releases the ports that
+// were held back.
 func (s *Switch) Wake(now unit.Time) {
 	s.wakeAt = unit.Never
 	for i := range s.ports {
 		p := &s.ports[i]
 		resumed := p.rx.Wake(now)
 		p.tx.Wake(now)
+		s.poll(now, p)
 		released := p.heldUntil <= now
 		if released {
 			p.heldUntil = unit.Never
@@ -133,7 +137,7 @@ func (s *Switch) Wake(now unit.Time) {
 		if resumed != 0 || released || p.tx.Pending(now) {
 			s.ready.Add(p.id)
 		}
-		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.heldUntil))
+		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.heldUntil, p.watch.dog.NextWake()))
 	}
 }
 

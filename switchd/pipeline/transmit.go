@@ -5,6 +5,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/qos"
@@ -99,6 +100,9 @@ func (s *Switch) send(now unit.Time, p *port, ready, below qos.QueueSet) *frame.
 		p.meter(now, to, f, below.Has(to))
 	}
 	q.stats.Sent.Add(f.Len())
+	if p.watch.dog.Stormed() != 0 {
+		p.watch.countTX(to, pfc.Tally{OK: 1})
+	}
 	p.stats.sent[f.Meta.Class.TC].Add(f.Len())
 	s.ledger.Sent.Add(f.Len())
 	return f

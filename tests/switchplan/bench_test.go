@@ -32,8 +32,11 @@ type bench struct {
 	*testing.T
 	bed
 	setup
+	card card
 	row  *row
 	mode mode
+
+	ended bool
 }
 
 // mode is which of the two beds a case runs on.
@@ -69,32 +72,63 @@ func conform(t *testing.T, c card, run func(b *bench)) {
 const poolFrames = 8192
 
 func play(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
+	t.Helper()
 	r.begin(m)
 	defer func() { r.failed[m] = t.Failed() }()
+	trial(t, c, r, m, run)
+}
+
+// trial runs a case once on a bed of its own.
+func trial(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
+	t.Helper()
 	cfg := baseConfig()
 	if c.config != nil {
 		c.config(&cfg)
 	}
-	b := &bench{T: t, row: r, mode: m, setup: newSetup(t, &cfg, c.response)}
+	b := &bench{T: t, card: c, row: r, mode: m, setup: newSetup(t, &cfg, c.response)}
 	if m == inVirtualTime {
 		b.bed = newVirtual(t, &b.setup)
 	} else {
 		b.bed = newRealFrames(t, &b.setup)
 	}
-	stopped := false
-	defer func() {
-		if !stopped {
-			b.stop()
-		}
-	}()
+	defer b.end(false)
 	run(b)
+	b.end(true)
+}
+
+// end stops the bed, once. A case that came to its end has its accounts checked.
+func (b *bench) end(check bool) {
+	b.Helper()
+	if b.ended {
+		return
+	}
+	b.ended = true
+	if !check {
+		b.stop()
+		return
+	}
 	b.settle()
 	if n := b.lost(); n != 0 {
-		t.Errorf("the emulator lost %d frames", n)
+		b.Errorf("the emulator lost %d frames", n)
 	}
 	b.stop()
-	stopped = true
 	b.balance()
+}
+
+// again runs something else on another bed of the same kind, with a configuration that is changed
+// further. It ends the bed of b, because beds on real frames share the cables.
+func (b *bench) again(change func(c *pipeline.Config), run func(b *bench)) {
+	b.Helper()
+	b.end(true)
+	c := b.card
+	before := c.config
+	c.config = func(cfg *pipeline.Config) {
+		if before != nil {
+			before(cfg)
+		}
+		change(cfg)
+	}
+	trial(b.T, c, b.row, b.mode, run)
 }
 
 func newSetup(t *testing.T, cfg *pipeline.Config, response time.Duration) setup {
@@ -252,13 +286,15 @@ func (b *bench) measured(got any) string {
 	return fmt.Sprint(got)
 }
 
-// grain is by how much a time may be off: nothing in virtual time but rounding, and on real frames
-// twice the budget of the clock, once for each direction.
+// grain is by how much a time may be off: nothing in virtual time but rounding. On real frames a
+// loop hands a frame over at most a budget late, and the kernel takes at most another to bring it
+// to the other loop; a time that a case measures goes both ways. The budget is two fifths of the
+// delay, which makes 1.6 delays.
 func (b *bench) grain() time.Duration {
 	if b.mode == inVirtualTime {
 		return 2 * time.Nanosecond
 	}
-	return b.delay
+	return 2 * b.delay
 }
 
 // onWire is how long a frame of n bytes occupies a link.
