@@ -1,6 +1,9 @@
 package fib
 
 import (
+	"fmt"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,4 +51,58 @@ func TestReconfigureAge(t *testing.T) {
 	if port, ok := table.Lookup(later, mac); !ok || port != 2 {
 		t.Errorf("port %d, %v", port, ok)
 	}
+}
+
+// TestRouterReconfigure: routes, seed and remedy change, a neighbour stays known, and what makes
+// it another router is refused.
+func TestRouterReconfigure(t *testing.T) {
+	c := torConfig()
+	r := NewRouter(c, 6)
+	neighbour := netip.MustParseAddr("10.0.1.77")
+	r.Neighbours.Confirm(0, 0, neighbour, News{MAC: wiretest.MACOrNumber(7).MAC(), Create: true})
+	if err := r.AddRoute(Route{prefix("198.51.100.0/24"), hops("10.1.0.1")}); err != nil {
+		t.Fatal(err)
+	}
+	next := torConfig()
+	next.Seed, next.Incomplete, next.Neighbours.Timeout = 9, Flood, time.Minute
+	next.Routes = []Route{{prefix("203.0.113.0/24"), hops("10.1.0.3")},
+		{c.Routes[0].Prefix, hops("10.1.0.3")}}
+	if err := r.CanBecome(&next); err != nil {
+		t.Fatal(err)
+	}
+	r.Reconfigure(c.Routes, next)
+	want := NewRouter(next, 6)
+	if err := want.AddRoute(Route{prefix("198.51.100.0/24"), hops("10.1.0.1")}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := routesOf(r), routesOf(want); got != want || r.Groups() != 2 {
+		t.Errorf("%d groups, routes\n%s\nwant\n%s", r.Groups(), got, want)
+	}
+	if _, ok := r.Neighbours.Lookup(1, 0, neighbour); !ok {
+		t.Error("the neighbour is forgotten")
+	}
+	if _, ok := r.Neighbours.Lookup(unit.Time(2*time.Minute), 0, neighbour); ok {
+		t.Error("the neighbour does not age as it should now")
+	}
+	if r.Config().Seed != 9 || r.Config().Incomplete != Flood || r.seed != want.seed {
+		t.Errorf("%+v", r.Config())
+	}
+	for name, change := range map[string]func(c *RouterConfig){
+		"interfaces":    func(c *RouterConfig) { c.Interfaces = c.Interfaces[1:] },
+		"as large as i": func(c *RouterConfig) { c.Neighbours.Max = 3 },
+	} {
+		other := torConfig()
+		change(&other)
+		if err := r.CanBecome(&other); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func routesOf(r *Router) string {
+	var b strings.Builder
+	for prefix, g := range r.table.AllSorted() {
+		fmt.Fprintln(&b, prefix, g.Kind, g.Hops)
+	}
+	return b.String()
 }

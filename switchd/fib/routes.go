@@ -164,6 +164,32 @@ func (r *Router) Routed(port dataplane.PortID) bool {
 	return i >= 0 && r.cfg.Interfaces[i].Port != VLAN
 }
 
+// Own reports whether addr is the switch's own on an interface.
+func (r *Router) Own(on int, addr netip.Addr) bool {
+	for _, a := range r.cfg.Interfaces[on].Addresses {
+		if a.Addr() == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// InSubnet reports whether addr is in a subnet of an interface.
+func (r *Router) InSubnet(on int, addr netip.Addr) bool {
+	_, ok := r.Source(on, addr)
+	return ok
+}
+
+// Source is the switch's own address in the subnet of addr on an interface; false if there is none.
+func (r *Router) Source(on int, addr netip.Addr) (netip.Addr, bool) {
+	for _, a := range r.cfg.Interfaces[on].Addresses {
+		if a.Contains(addr) {
+			return a.Addr(), true
+		}
+	}
+	return netip.Addr{}, false
+}
+
 // SetUp takes an interface's next hops out of their groups, or puts them back.
 func (r *Router) SetUp(i int, up bool) { r.up[i] = up }
 

@@ -24,12 +24,12 @@ import (
 // that is made smaller than what it stores drops until it has drained.
 //
 // Reconfigure fails, and changes nothing, if cfg is not valid or is of another switch: number and
-// names of the ports and the memory's cell stay.
+// names of the ports, the router's interfaces and the memory's cell stay.
 func (s *Switch) Reconfigure(now unit.Time, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("reconfigure: %w", err)
 	}
-	if err := s.samePorts(&cfg); err != nil {
+	if err := s.sameSwitch(&cfg); err != nil {
 		return fmt.Errorf("reconfigure: %w", err)
 	}
 	if err := s.buffer.Reconfigure(cfg.buffer()); err != nil {
@@ -40,7 +40,8 @@ func (s *Switch) Reconfigure(now unit.Time, cfg Config) error {
 	return nil
 }
 
-func (s *Switch) samePorts(cfg *Config) error {
+// sameSwitch says what makes cfg the configuration of another switch.
+func (s *Switch) sameSwitch(cfg *Config) error {
 	if len(cfg.Ports) != len(s.ports) {
 		return fmt.Errorf("%d ports, the switch has %d", len(cfg.Ports), len(s.ports))
 	}
@@ -49,6 +50,12 @@ func (s *Switch) samePorts(cfg *Config) error {
 		if got, want := cfg.Ports[i].Name, s.ports[i].name; got != want {
 			faults = append(faults, fmt.Errorf("port %d is called %q, not %q", i, want, got))
 		}
+	}
+	switch {
+	case (cfg.Router == nil) != (s.router == nil):
+		faults = append(faults, errors.New("a bridge and a router do not become each other"))
+	case s.router != nil:
+		faults = append(faults, s.router.CanBecome(cfg.Router))
 	}
 	return errors.Join(faults...)
 }
@@ -65,6 +72,9 @@ func (s *Switch) configure(now unit.Time, cfg Config) {
 	s.floodClass = cfg.FloodClass
 	if cfg.MACs != old.MACs {
 		s.macs.Reconfigure(cfg.MACs)
+	}
+	if old.Router != nil {
+		s.router.Reconfigure(old.Router.Routes, *cfg.Router)
 	}
 	if s.rng == nil || cfg.Seed != old.Seed {
 		s.rng = rand.New(rand.NewPCG(cfg.Seed, rngStream))

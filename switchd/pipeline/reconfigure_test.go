@@ -72,7 +72,7 @@ var fixed = map[string]string{
 	"Config.Ports":     "is every field of Port",
 	"Config.Cell":      "stays: TestReconfigureRefuses",
 	"Port.Name":        "stays: TestReconfigureRefuses",
-	"Config.Router":    "belongs to the router's tests",
+	"Config.Router":    "stays one or none; what changes: fib, TestRouterReconfigure",
 	"Config.Telemetry": "belongs to the telemetry's tests",
 }
 

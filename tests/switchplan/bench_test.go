@@ -23,8 +23,6 @@ type card struct {
 	config func(c *pipeline.Config)
 	// response is how long the tester takes to obey a PFC frame.
 	response time.Duration
-	// virtualOnly says why the case does not run on real frames; empty if it does.
-	virtualOnly string
 }
 
 // bench is a case at work: the two devices on a bed, with what the case asks of them.
@@ -58,10 +56,6 @@ func conform(t *testing.T, c card, run func(b *bench)) {
 	}
 	r := c.plan.row(c.name, c.checks)
 	t.Run(modeNames[inVirtualTime], func(t *testing.T) { play(t, c, r, inVirtualTime, run) })
-	if c.virtualOnly != "" {
-		r.instead = c.virtualOnly
-		return
-	}
 	t.Run(modeNames[onRealFrames], func(t *testing.T) {
 		needReal(t)
 		play(t, c, r, onRealFrames, run)
@@ -259,43 +253,26 @@ func (b *bench) equal(what string, got, want any) {
 func (b *bench) near(what string, got, want, part float64) {
 	b.Helper()
 	limit := math.Abs(want * part)
-	b.row.note(b.mode, figure{what, fmt.Sprintf("%.4g ± %.2g", want, limit), b.measured(got)})
+	b.row.note(b.mode, figure{what, fmt.Sprintf("%.4g ± %.2g", want, limit), format(got)})
 	if !(math.Abs(got-want) <= limit) {
 		b.Errorf("%s: %g, the configuration says %g ± %g", what, got, want, limit)
 	}
 }
 
-// soon is equal for a time that may be late, by what the bed cannot tell apart.
+// soon is equal for a time.
 func (b *bench) soon(what string, got, want time.Duration) {
 	b.Helper()
-	b.row.note(b.mode, figure{what, want.String(), b.measured(got)})
-	if off := (got - want).Abs(); off > b.grain() {
-		b.Errorf("%s: %v, the configuration says %v, and the bed is exact to %v", what, got, want,
-			b.grain())
+	b.row.note(b.mode, figure{what, want.String(), got.String()})
+	if (got - want).Abs() > grain {
+		b.Errorf("%s: %v, the configuration says %v", what, got, want)
 	}
 }
 
-// measured is a number that is the same in every run in virtual time only.
-func (b *bench) measured(got any) string {
-	if b.mode == onRealFrames {
-		return "within"
-	}
-	if f, ok := got.(float64); ok {
-		return fmt.Sprintf("%.4g", f)
-	}
-	return fmt.Sprint(got)
-}
+func format(f float64) string { return fmt.Sprintf("%.4g", f) }
 
-// grain is by how much a time may be off: nothing in virtual time but rounding. On real frames a
-// loop hands a frame over at most a budget late, and the kernel takes at most another to bring it
-// to the other loop; a time that a case measures goes both ways. The budget is two fifths of the
-// delay, which makes 1.6 delays.
-func (b *bench) grain() time.Duration {
-	if b.mode == inVirtualTime {
-		return 2 * time.Nanosecond
-	}
-	return 2 * b.delay
-}
+// grain is by how much a time may be off, on either bed: the rounding of a computed time. Real
+// frames arrive when virtual time says so (dataplane/loop).
+const grain = 2 * time.Nanosecond
 
 // onWire is how long a frame of n bytes occupies a link.
 func onWire(n unit.Bytes, r unit.Rate) time.Duration {

@@ -107,8 +107,6 @@ func TestHeadroom(t *testing.T) {
 		conform(t, card{plan: &pfcPlan, name: "headroom at " + rate.String(),
 			checks:   "against a sender as slow as IEEE 802.3 allows",
 			response: pfc.MaxResponse(rate),
-			virtualOnly: "virtual time only: to tell one frame takes an exactness below " +
-				"a frame's time",
 			config: func(c *pipeline.Config) {
 				c.Pools[0].Size = 4 * unit.MB
 				each(c, func(p *pipeline.Port) { p.Rate = rate })

@@ -84,7 +84,7 @@ func paused(storm raw, stopped pfc.Set) func(b *bench) {
 		for _, dscp := range loadDSCPs {
 			tc := b.cfg.Ports[0].Classify.DSCP[dscp]
 			list := b.begun(out, tc)
-			n := within(list, from.Add(b.grain()), until.Add(-b.grain()))
+			n := within(list, from.Add(grain), until.Add(-grain))
 			switch {
 			case n == 0:
 				stops = append(stops, tc)

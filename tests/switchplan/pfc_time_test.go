@@ -82,7 +82,7 @@ func response(b *bench) {
 	left := b.begun(out, losslessTC)
 	b.equal("frames that leave", len(left), before+1)
 	last := left[len(left)-1]
-	if last > pauseAt.Add(b.grain()) {
+	if last > pauseAt.Add(grain) {
 		b.Errorf("the last began at %v, the pause took effect at %v", last, pauseAt)
 	}
 	b.drain(out, losslessTC)

@@ -1,7 +1,7 @@
 package switchplan
 
 // The plans, in the order of the matrix.
-var plans = []*plan{&qosSAI, &pfcPlan}
+var plans = []*plan{&qosSAI, &pfcPlan, &ecnPlan}
 
 var qosSAI = plan{
 	title: "QoS SAI",
@@ -47,5 +47,18 @@ var pfcPlan = plan{
 		"test_m2o_oversubscribe_lossless_lossy",
 		"test_lossless_response_to_external_pause_storms",
 		"test_lossless_response_to_throttling_pause_storms", "test_pfc_mixed_speed",
+	},
+}
+
+var ecnPlan = plan{
+	title: "ECN and WRED",
+	source: "sonic-mgmt, tests/snappi_tests/ecn and docs/testplan/snappi" +
+		" (switch-ecn-marking-tests, switch-ecn-marking-accuracy-tests," +
+		" switch-ecn-pfc-ordering-tests)",
+	cases: []string{
+		"test_dequeue_ecn", "ECN at enqueue, DCTCP step", "test_red_accuracy (at enqueue)",
+		"test_red_accuracy (at dequeue)", "ECN below Kmin and above Kmax",
+		"WRED drops what is not ECN-capable", "a mark changes nothing else",
+		"switch-ecn-pfc-ordering-tests",
 	},
 }
