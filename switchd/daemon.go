@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/rocelab/rocelab/bpf"
@@ -20,17 +19,13 @@ import (
 	"github.com/rocelab/rocelab/switchd/qos"
 )
 
-// server is a switch at work. Its fields are for the loop's thread once it runs, but for
-// the capture.
+// server is a switch at work. Its fields are for the loop's thread once it runs.
 type server struct {
 	*daemon.Daemon
 	sw      *pipeline.Switch
 	names   map[string]dataplane.PortID
 	sampler *daemon.Sampler
 	sampled *QueueLength
-
-	capturing sync.Mutex // of capture: requests come at any time
-	capture   *portCapture
 
 	params []daemon.Parameter
 	snap   pipeline.Snapshot
@@ -56,7 +51,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log,
+		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource,
 		Load: func(port int) (*bpf.Program, error) {
 			return bpf.LoadSwitch(bpf.PortConfig{Map: machine.Ports[port].Classify})
 		},
@@ -67,13 +62,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	s.sampler = daemon.NewSampler(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	s.handle(s.Control)
-	err = s.Run(ctx)
-	s.capturing.Lock()
-	defer s.capturing.Unlock()
-	if s.capture != nil {
-		s.capture.Close() // the loop has ended, so nothing records any more
-	}
-	return err
+	return s.Run(ctx)
 }
 
 // snapshot copies the machine's counters between two turns of the loop.
@@ -88,8 +77,6 @@ func (s *server) handle(mux *http.ServeMux) {
 		return s.sampler.Samples()
 	})
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
-	daemon.Handle(mux, "POST /v1/capture", s.startCapture)
-	daemon.Handle(mux, "POST /v1/capture/stop", s.stopCapture)
 }
 
 func (s *server) status(struct{}) (st Status, err error) {
