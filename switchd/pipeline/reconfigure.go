@@ -91,6 +91,7 @@ func (s *Switch) configure(now unit.Time, cfg Config) {
 		p := &s.ports[i]
 		p.configure(now, &before, &cfg.Ports[i])
 		s.rewatch(now, p, &cfg.Ports[i])
+		p.cnmTC = cfg.Ports[i].cnmClass(cfg.FloodClass)
 		for q := range p.queues {
 			p.queues[q].length.Grow(most)
 		}
@@ -109,6 +110,7 @@ func (p *port) configure(now unit.Time, old, c *Port) {
 	for q := range p.queues {
 		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
 	}
+	p.configureQCN(old, c)
 	if c.Scheduler != old.Scheduler {
 		p.sched = qos.NewDWRR(c.Scheduler)
 	}

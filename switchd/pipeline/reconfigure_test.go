@@ -36,11 +36,14 @@ var settings = map[string]func(*Config){
 	},
 	"Config.FloodClass": func(c *Config) { c.FloodClass = 2 },
 	"Config.MACs":       func(c *Config) { c.MACs.Age = time.Millisecond },
-	"Config.Seed":       func(c *Config) { c.Seed = 2 },
-	"Port.Rate":         everyPort(func(p *Port) { p.Rate = unit.GbPerSecond }),
-	"Port.MAC":          everyPort(func(p *Port) { p.MAC[5]++ }),
-	"Port.PFCSend":      everyPort(func(p *Port) { p.PFCSend = pfc.SetOf(4) }),
-	"Port.PFCObey":      everyPort(func(p *Port) { p.PFCObey = pfc.SetOf(4) }),
+	"Config.Telemetry": func(c *Config) {
+		c.Telemetry = Telemetry{Queues: 0xff, Hops: 2, MaxFrame: 1500}
+	},
+	"Config.Seed":  func(c *Config) { c.Seed = 2 },
+	"Port.Rate":    everyPort(func(p *Port) { p.Rate = unit.GbPerSecond }),
+	"Port.MAC":     everyPort(func(p *Port) { p.MAC[5]++ }),
+	"Port.PFCSend": everyPort(func(p *Port) { p.PFCSend = pfc.SetOf(4) }),
+	"Port.PFCObey": everyPort(func(p *Port) { p.PFCObey = pfc.SetOf(4) }),
 	"Port.LinkPause": everyPort(func(p *Port) {
 		p.LinkPause, p.PFCSend, p.PFCObey = true, 0, 0
 	}),
@@ -55,7 +58,13 @@ var settings = map[string]func(*Config){
 	"Port.Classify": everyPort(func(p *Port) { p.Classify.DSCP[26] = 5 }),
 	"Port.Map":      everyPort(func(p *Port) { p.Map.Queue[3] = 2 }),
 	"Port.Groups":   everyPort(func(p *Port) { p.Groups[3].Limit.Static = 3000 }),
-	"Port.Queues":   everyPort(func(p *Port) { p.Queues[3].WRED.Mark.Kmin = 0 }),
+	"Queue.Buffer":  everyPort(func(p *Port) { p.Queues[3].Buffer.Max = 4000 }),
+	"Queue.WRED":    everyPort(func(p *Port) { p.Queues[3].WRED.Mark.Kmin = 0 }),
+	"Queue.QCN": everyPort(func(p *Port) {
+		p.Queues[3].QCN = qos.NetFPGA()
+		p.Queues[3].QCN.Base = 2000
+		p.Queues[3].QCN.Qeq = 3000
+	}),
 	"Port.Scheduler": everyPort(func(p *Port) {
 		p.Scheduler.Strict = p.Scheduler.Strict.With(0)
 	}),
@@ -69,11 +78,11 @@ var settings = map[string]func(*Config){
 
 // fixed are the fields that stay what they were, and those with tests of their own.
 var fixed = map[string]string{
-	"Config.Ports":     "is every field of Port",
-	"Config.Cell":      "stays: TestReconfigureRefuses",
-	"Port.Name":        "stays: TestReconfigureRefuses",
-	"Config.Router":    "stays one or none; what changes: fib, TestRouterReconfigure",
-	"Config.Telemetry": "belongs to the telemetry's tests",
+	"Config.Ports":  "is every field of Port",
+	"Config.Cell":   "stays: TestReconfigureRefuses",
+	"Port.Name":     "stays: TestReconfigureRefuses",
+	"Config.Router": "stays one or none; what changes: fib, TestRouterReconfigure",
+	"Port.Queues":   "is every field of Queue",
 }
 
 // reconfigurable is a switch in which limits are reached soon.
@@ -149,7 +158,8 @@ func fingerprint(b *bench) string {
 // start, and every field has such a test: the change shows in the traffic.
 func TestReconfigureIsNew(t *testing.T) {
 	before := fingerprint(newBench(t, reconfigurable()))
-	for _, of := range []reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Port]()} {
+	for _, of := range []reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Port](),
+		reflect.TypeFor[Queue]()} {
 		for i := range of.NumField() {
 			field := of.Name() + "." + of.Field(i).Name
 			change := settings[field]

@@ -25,6 +25,7 @@ type Switch struct {
 	all    dataplane.PortSet // every port
 	frames *frame.Pool       // for the copies of flooded frames
 	pauses *frame.Pool       // for PFC frames, so that they can be sent when frames has run out
+	cnms   *frame.Pool       // for CNMs
 	rng    *rand.Rand
 
 	floodClass uint8
@@ -53,7 +54,9 @@ type port struct {
 	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
 	linkPause bool                          // obeys PAUSE
 	watch     watch
-	isolated  uint8 // isolation group, 0 is none
+	cnms      frame.FIFO // before all data
+	cnmTC     uint8      // class of CNMs that pass through
+	isolated  uint8      // isolation group, 0 is none
 	name      string
 	stats     portStats
 }
@@ -62,6 +65,7 @@ type port struct {
 type queue struct {
 	frames frame.FIFO
 	wred   qos.WRED
+	qcn    *congestion // nil: no congestion point
 	length *qos.Occupancy
 	stats  QueueStats
 }
@@ -88,6 +92,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	s := &Switch{
 		ports: make([]port, len(cfg.Ports)), buffer: buffer, macs: fib.New(macs), frames: pool,
 		pauses: frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
+		cnms:   frame.NewPool(cnmsPerPort*len(cfg.Ports), cnmRoom),
 		wakeAt: unit.Never,
 	}
 	if cfg.Router != nil {
@@ -180,6 +185,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 			s.drop(p, f, frame.DropLinkDown)
 		}
 	}
+	s.dropCNMs(p)
 	s.flowControl(now)
 }
 
