@@ -62,7 +62,8 @@ func (g *Governor) setSpeed(speed uint64) {
 	for Monotonic() < deadline {
 		mono := Monotonic()
 		if g.page.update(func(n uint64, s segment) {
-			v0 := max(min(s.at(mono), g.page.limit(-1)), s.v0)
+			v := s.at(mono)
+			v0 := max(min(v, g.page.limit(-1, v)), s.v0)
 			g.page.store(n+1, segment{r0: max(mono, s.r0), v0: v0, speed: speed})
 		}) {
 			return

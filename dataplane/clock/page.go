@@ -25,11 +25,11 @@ const (
 	slotBase    = segBase + segWords*segCount
 	slotWords   = 8
 	linkBase    = slotBase + slotWords*MaxSlots
-	linkWords   = 8
+	linkWords   = 16 + LinkFrames // what the sender writes, what the receiver does, the frames
 	pageWords   = linkBase + linkWords*MaxLinks
 
 	// The version is in the magic: a daemon of another build refuses the page.
-	magic = 0x726f63656c616202
+	magic = 0x726f63656c616203
 )
 
 // MaxSlots is how many loops can share a page, MaxLinks how many directions of links.

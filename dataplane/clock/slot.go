@@ -45,18 +45,19 @@ func (p *Page) use(word, count int) {
 func (c *Clock) Page() *Page { return c.page }
 
 // Begin starts a turn of the loop: it returns the virtual time, which never goes back, and the
-// monotonic time it was read at, and publishes that the loop is at work on everything up to then.
-// It holds the clock for loops and frames that are late, this loop included.
+// monotonic time it was read at, and publishes that the loop is at work on everything up to then;
+// a deadline that has passed stays until the turn has seen to it. It holds the clock for loops
+// and frames that are late, this loop included.
 func (c *Clock) Begin() (unit.Time, int64) {
 	own := unit.Time(c.page.words.At(c.page.slotWord(c.slot, slotDeadline)).Load())
 	now, mono := c.now(own)
-	c.Publish(now)
+	c.Publish(min(own, now))
 	// A thread that was suspended between reading and publishing has been waited for no longer
 	// than its old deadline said; where the others have got to meanwhile is what counts. From
 	// here on they wait.
 	if v, m := c.now(own); v > now {
 		now, mono = v, m
-		c.Publish(now)
+		c.Publish(min(own, now))
 	}
 	c.last = max(c.last, now)
 	return c.last, mono
@@ -73,7 +74,8 @@ func (c *Clock) now(own unit.Time) (unit.Time, int64) {
 			nap(suspended)
 			continue
 		}
-		v, limit := s.at(mono), min(c.page.limit(c.slot), own.Add(time.Duration(c.page.Budget())))
+		v := s.at(mono)
+		limit := min(c.page.limit(c.slot, v), own.Add(time.Duration(c.page.Budget())))
 		if v <= limit || s.speed == 0 {
 			return v, mono
 		}
@@ -98,8 +100,9 @@ func nap(d time.Duration) {
 }
 
 // limit is the latest time the clock may show: the budget past the earliest moment for which a
-// loop or a frame on its way is waited for. One slot may be left out; -1 for none.
-func (p *Page) limit(except int) unit.Time {
+// loop or a frame on its way is waited for. One slot may be left out; -1 for none. near is the
+// time by the newest segment.
+func (p *Page) limit(except int, near unit.Time) unit.Time {
 	budget := p.Budget()
 	if budget == unit.Never {
 		return unit.Never
@@ -111,7 +114,7 @@ func (p *Page) limit(except int) unit.Time {
 		}
 	}
 	for i := range int(p.words.At(wordLinks).Load()) {
-		earliest = min(earliest, p.waiting(i))
+		earliest = min(earliest, uint64(p.next(i, near)))
 	}
 	if unit.Time(earliest) == unit.Never {
 		return unit.Never
@@ -144,7 +147,8 @@ func (c *Clock) Publish(deadline unit.Time) {
 }
 
 // Until returns how much real time passes before the clock shows v: 0 if it already does, and
-// limit at most, which is also the answer while the clock stands still.
+// limit at most, which is also the answer while the clock stands still. While the clock is held
+// for others before v, it is a moment in which they can run.
 func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	s, ok := c.page.current()
 	switch {
@@ -153,9 +157,21 @@ func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	case s.speed == 0 || v == unit.Never:
 		return limit
 	}
-	ahead := float64(v-s.at(Monotonic())) * speedOne / float64(s.speed)
-	return time.Duration(max(min(ahead+1, float64(limit)), 0))
+	now := s.at(Monotonic())
+	ahead := float64(v-now) * speedOne / float64(s.speed)
+	if now < v && c.page.limit(c.slot, now) >= v {
+		return time.Duration(max(min(ahead+1, float64(limit)), 0))
+	}
+	if now >= v && c.page.limit(c.slot, now) >= v {
+		return 0
+	}
+	return min(max(time.Duration(ahead), others), limit)
 }
+
+// others is how long a loop sleeps that can do nothing before another one has moved. Loops that
+// looked again and again instead would take the cores from the one that they wait for, and the
+// scheduler would let it wait for milliseconds.
+const others = 10 * time.Microsecond
 
 // ReportLate keeps the largest lateness of this loop for the governor and the certificate.
 func (c *Clock) ReportLate(late unit.Time) {

@@ -51,9 +51,9 @@ type LoopStatus struct {
 	Turns     uint64   `json:"turns"`
 	Events    uint64   `json:"events"`
 	PortsDown uint64   `json:"ports_down"`
-	Delivered Lateness `json:"delivered"` // frames leaving
-	Arrived   Lateness `json:"arrived"`   // frames handled after their time stamp
-	Slips     Lateness `json:"slips"`     // frames stamped before something already decided
+	Delivered Lateness `json:"delivered"` // frames handed to the kernel after their arrival
+	Arrived   Lateness `json:"arrived"`   // frames taken from the kernel after their arrival
+	Slips     Lateness `json:"slips"`     // frames that arrived before something already decided
 }
 
 // Lateness sums up a histogram.

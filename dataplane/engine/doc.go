@@ -2,8 +2,9 @@
 //
 // It holds one queue of events (a frame arrives, a wire becomes free, a device wakes, a frame
 // leaves the far end of a wire) and enforces the rules of the contract: time never goes back, no
-// Wake comes early, Transmit is asked whenever a wire is free and the device says Ready, and
-// simultaneous events run in the order in which they were scheduled.
+// Wake comes early, Transmit is asked whenever a wire is free and the device says Ready. Of
+// simultaneous events arrivals run first, then free wires, then wakes, each by port, then in the
+// order in which they were scheduled: an order that does not hang on the driver.
 //
 // The simulator puts all devices into one engine and lets time jump from event to event. The
 // loop puts one device into an engine, feeds it the arrivals of its sockets and runs it up to the

@@ -24,6 +24,13 @@ type Outlet interface {
 	Deliver(now unit.Time, f *frame.Frame)
 }
 
+// Launcher is an outlet that takes frames when they start, with their arrival, so that they can be
+// on their way through the world outside meanwhile. start is when the first bit left. It may
+// refuse a frame, which is then delivered at its time.
+type Launcher interface {
+	Launch(start, arrive unit.Time, f *frame.Frame) bool
+}
+
 // Node is a device in an engine.
 type Node struct {
 	dev    dataplane.Device
@@ -35,6 +42,7 @@ type Node struct {
 type port struct {
 	wire *link.Sender
 	out  Outlet
+	far  Launcher    // out, if it is one
 	pool *frame.Pool // for duplicates made by faults
 	busy bool
 	down bool
@@ -63,7 +71,7 @@ func (e *Engine) NextDelivery() unit.Time { return e.wires.next() }
 func (e *Engine) schedule(ev event) {
 	ev.seq = e.seq
 	e.seq++
-	if ev.kind == evDeliver {
+	if ev.kind() == evDeliver {
 		e.wires.push(ev)
 		return
 	}
@@ -77,7 +85,8 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	}
 	n := &Node{dev: dev, eng: e, wakeAt: unit.Never}
 	for _, p := range ports {
-		n.ports = append(n.ports, port{wire: p.Wire, out: p.Out, pool: p.Pool})
+		far, _ := p.Out.(Launcher)
+		n.ports = append(n.ports, port{wire: p.Wire, out: p.Out, far: far, pool: p.Pool})
 	}
 	n.settle()
 	return n
@@ -86,12 +95,12 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 // Arrive schedules the arrival of f on a port of n and takes ownership of f. A time that has
 // already passed is moved up to now: time never goes back.
 func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Frame) {
-	e.schedule(event{at: max(at, e.now), kind: evArrive, node: n, port: uint16(p), f: f})
+	e.schedule(event{at: max(at, e.now), rank: rank(evArrive, p), node: n, f: f})
 }
 
 // At schedules call, for scenarios and probes.
 func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
-	e.schedule(event{at: max(at, e.now), kind: evCall, call: call})
+	e.schedule(event{at: max(at, e.now), rank: rank(evCall, 0), call: call})
 }
 
 // Run handles all events up to and including t, then sets the time to t.
@@ -121,18 +130,21 @@ func (e *Engine) Step() bool {
 }
 
 func (e *Engine) handle(ev *event) {
-	n := ev.node
-	switch ev.kind {
+	n, p := ev.node, ev.port()
+	switch ev.kind() {
 	case evArrive:
-		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, dataplane.PortID(ev.port)
-		n.dev.Receive(e.now, dataplane.PortID(ev.port), ev.f)
+		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, p
+		n.dev.Receive(e.now, p, ev.f)
 	case evFree:
-		n.ports[ev.port].busy = false
-		n.dev.Ready().Add(dataplane.PortID(ev.port))
+		n.ports[p].busy = false
+		n.dev.Ready().Add(p)
 	case evWake:
 		n.wake(ev.at)
+	case evLaunch:
+		n.launch(p, ev.f.Meta.Arrived, ev.f)
+		return
 	case evDeliver:
-		n.ports[ev.port].out.Deliver(e.now, ev.f)
+		n.ports[p].out.Deliver(e.now, ev.f)
 		return // nothing about n has changed
 	case evCall:
 		ev.call(e.now)
@@ -174,7 +186,7 @@ func (n *Node) settle() {
 	}
 	if at := n.dev.NextWake(); at < n.wakeAt {
 		n.wakeAt = max(at, n.eng.now)
-		n.eng.schedule(event{at: n.wakeAt, kind: evWake, node: n})
+		n.eng.schedule(event{at: n.wakeAt, rank: rank(evWake, 0), node: n})
 	}
 }
 
@@ -182,7 +194,7 @@ func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
 	e, port := n.eng, &n.ports[p]
 	free, arrive := port.wire.Start(e.now, f.Len())
 	port.busy = true
-	e.schedule(event{at: free, kind: evFree, node: n, port: uint16(p)})
+	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
 	fate := port.wire.Judge(f.Len())
 	if fate.Lost {
 		f.Release()
@@ -190,13 +202,29 @@ func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
 	}
 	if fate.FlipBit >= 0 {
 		f.Bytes()[fate.FlipBit/8] ^= 1 << (fate.FlipBit % 8)
+		f.Meta.Class = frame.Class{Kind: frame.Malformed} // what it was it may not be any more
 	}
 	if fate.Duplicate {
 		if twin := port.pool.Get(); twin != nil && twin.Set(f.Bytes()) {
-			e.schedule(event{at: arrive, kind: evDeliver, node: n, port: uint16(p), f: twin})
+			twin.Meta = f.Meta
+			n.launch(p, arrive, twin)
 		}
 	}
-	e.schedule(event{at: arrive.Add(fate.Hold), kind: evDeliver, node: n, port: uint16(p), f: f})
+	if fate.Hold > 0 {
+		f.Meta.Arrived = arrive.Add(fate.Hold)
+		e.schedule(event{at: e.now.Add(fate.Hold), rank: rank(evLaunch, p), node: n, f: f})
+		return
+	}
+	n.launch(p, arrive, f)
+}
+
+// launch puts a frame on its way that starts now.
+func (n *Node) launch(p dataplane.PortID, arrive unit.Time, f *frame.Frame) {
+	far := n.ports[p].far
+	if far != nil && far.Launch(n.eng.now, arrive, f) {
+		return
+	}
+	n.eng.schedule(event{at: arrive, rank: rank(evDeliver, p), node: n, f: f})
 }
 
 // SetLink takes a port's link down or up. Frames already on the wire still arrive.

@@ -1,31 +1,48 @@
 package engine
 
 import (
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 type eventKind uint8
 
+// The kinds, in the order in which those of the same moment run. So what happens does not hang on
+// when an event became known, which differs between the drivers: all arrivals of a moment are
+// there before the first is handled, and whoever calls from outside sees the moment complete.
 const (
-	evArrive  eventKind = iota // f has arrived on port
+	evDeliver eventKind = iota // f reaches the far end of port's wire
+	evArrive                   // f has arrived on port
 	evFree                     // port's wire is free
 	evWake                     // the node's deadline
-	evDeliver                  // f reaches the far end of port's wire
+	evLaunch                   // f, which a fault held back, enters port's wire
 	evCall                     // a scenario's own function
 )
 
 type event struct {
 	at   unit.Time
+	rank uint32 // kind, then port
 	seq  uint64
-	kind eventKind
-	port uint16
 	node *Node
 	f    *frame.Frame
 	call func(unit.Time)
 }
 
-func (a *event) before(b *event) bool { return a.at < b.at || (a.at == b.at && a.seq < b.seq) }
+func rank(kind eventKind, port dataplane.PortID) uint32 { return uint32(kind)<<16 | uint32(port) }
+
+func (a *event) kind() eventKind        { return eventKind(a.rank >> 16) }
+func (a *event) port() dataplane.PortID { return dataplane.PortID(a.rank) }
+
+func (a *event) before(b *event) bool {
+	if a.at != b.at {
+		return a.at < b.at
+	}
+	if a.rank != b.rank {
+		return a.rank < b.rank
+	}
+	return a.seq < b.seq
+}
 
 // queue is the events in the order of time, then of scheduling. Frames mostly come in that order:
 // a burst from one wire, or frames that leave on one. Those stand in a line, and everything else
@@ -58,8 +75,8 @@ func (q *queue) next() unit.Time {
 }
 
 func (q *queue) push(e event) {
-	frame := e.kind == evArrive || e.kind == evDeliver
-	if n := len(q.line); frame && (q.front == n || q.line[n-1].before(&e)) {
+	isFrame := e.kind() <= evArrive
+	if n := len(q.line); isFrame && (q.front == n || q.line[n-1].before(&e)) {
 		q.join(e)
 		return
 	}

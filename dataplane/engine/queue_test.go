@@ -6,11 +6,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 // TestQueueOrder: whatever is pushed and popped in whatever order, the earliest comes out, and of
-// those of one time the one scheduled first.
+// those of one time the one of the lower rank, and of those the one scheduled first.
 func TestQueueOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue
@@ -21,8 +22,9 @@ func TestQueueOrder(t *testing.T) {
 				at := unit.Time(rapid.IntRange(0, 50).Draw(t, "at"))
 				kind := rapid.SampledFrom([]eventKind{evArrive, evFree, evWake,
 					evDeliver}).Draw(t, "kind")
+				port := dataplane.PortID(rapid.IntRange(0, 2).Draw(t, "port"))
 				for range rapid.IntRange(1, 20).Draw(t, "n") {
-					e := event{at: at, seq: seq, kind: kind}
+					e := event{at: at, seq: seq, rank: rank(kind, port)}
 					seq++
 					q.push(e)
 					model = append(model, e)
@@ -67,7 +69,7 @@ func TestQueueReusesItsMemory(t *testing.T) {
 	var q queue
 	at, seq := unit.Time(0), uint64(0)
 	push := func() {
-		q.push(event{at: at, seq: seq, kind: evArrive})
+		q.push(event{at: at, seq: seq, rank: rank(evArrive, 0)})
 		at++
 		seq++
 	}

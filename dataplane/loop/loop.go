@@ -28,8 +28,8 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Tap sees every frame at a port: in when it arrives there, out when its last bit leaves. It runs
-// on the loop's thread and must not keep the frame.
+// Tap sees every frame at a port: in when its last bit has arrived, out when its first bit leaves,
+// in the order of time. It runs on the loop's thread and must not keep the frame.
 type Tap func(at unit.Time, port dataplane.PortID, dir Direction, f *frame.Frame)
 
 // Direction is the way a frame passes a port, seen from the device.
@@ -54,6 +54,19 @@ type Port struct {
 	Open func() (Wire, error)
 }
 
+// tapped shows the device's arrivals to the tap.
+type tapped struct {
+	dataplane.Device
+	loop *Loop
+}
+
+func (d tapped) Receive(now unit.Time, port dataplane.PortID, f *frame.Frame) {
+	if d.loop.tap != nil {
+		d.loop.tap(now, port, In, f)
+	}
+	d.Device.Receive(now, port, f)
+}
+
 // NoLink is the number of a link that the clock does not know.
 const NoLink = -1
 
@@ -74,7 +87,8 @@ type Loop struct {
 	node    *engine.Node
 	ports   []*port
 	stats   Stats
-	now     unit.Time
+	clock   unit.Time // what the clock shows in this turn
+	now     unit.Time // up to when the turn runs: not past a frame that is still in the kernel
 	mono    int64
 	slack   time.Duration // how late the inside of the device may run unseen
 	polls   []unix.PollFd
@@ -89,9 +103,9 @@ type Stats struct {
 	Now       unit.Time // when they were read
 	Turns     uint64
 	Events    uint64
-	Delivered Hist // how late frames were handed to the kernel
-	Arrived   Hist // how late arrivals were handled
-	Slips     Hist // arrivals stamped before a moment that had already been decided
+	Delivered Hist // by how much frames were handed to the kernel after they should have arrived
+	Arrived   Hist // by how much the clock was past the arrival when a frame was taken
+	Slips     Hist // arrivals that were told of, before a moment that had already been decided
 	PortsDown uint64
 	Forgotten uint64 // frames handed to us that never came out of the kernel
 	Ports     []WireStats
@@ -111,7 +125,7 @@ func New(cfg Config) (*Loop, error) {
 		ports = append(ports, engine.Port{Wire: p.sender, Out: p, Pool: cfg.Pool})
 		l.slack = min(l.slack, p.Link.Delay/2)
 	}
-	l.node = l.engine.Add(cfg.Device, ports)
+	l.node = l.engine.Add(tapped{cfg.Device, l}, ports)
 	l.polls = make([]unix.PollFd, len(l.ports)+1)
 	l.stats.Ports = make([]WireStats, len(l.ports))
 	return l, nil
@@ -154,10 +168,13 @@ func (l *Loop) close() {
 
 func (l *Loop) turn() error {
 	c := l.cfg.Clock
-	l.now, l.mono = c.Begin()
+	l.clock, l.mono = c.Begin()
+	now := l.clock
 	for _, p := range l.ports {
 		p.receive()
+		now = min(now, p.horizon())
 	}
+	l.now = max(l.now, now)
 	l.engine.Run(l.now)
 	l.mail.run(l.now, l.node)
 	backlog := false
@@ -166,18 +183,20 @@ func (l *Loop) turn() error {
 	}
 	l.stats.Turns++
 	deadline := min(l.engine.NextDelivery(), l.engine.Next().Add(l.slack))
+	waiting := l.now < l.clock // for a frame that is in the kernel
 	if backlog {
 		deadline = l.now // the clock waits until the kernel has room
 	}
 	c.Publish(deadline)
-	return l.sleep(deadline, backlog)
+	return l.sleep(deadline, backlog || waiting)
 }
 
-// sleep waits for an arrival, for mail, or until the deadline.
-func (l *Loop) sleep(deadline unit.Time, backlog bool) error {
+// sleep waits for an arrival, for mail, or until the deadline; not for long if it is the kernel's
+// turn to do something.
+func (l *Loop) sleep(deadline unit.Time, kernel bool) error {
 	wait := l.cfg.Clock.Until(deadline, maxSleep)
-	if backlog {
-		wait = 20 * time.Microsecond // for transmit chunks to come back
+	if kernel {
+		wait = 20 * time.Microsecond // for transmit chunks to come back, or a frame to arrive
 	}
 	if wait < shortest {
 		return nil

@@ -230,7 +230,7 @@ func TestFramesOnTheWayAreBounded(t *testing.T) {
 		t.Helper()
 		b.eventually(t, "handed over", func() bool { return b.near[1].Stats().Sent == want })
 		n := b.far[1].Receive(pool, arrived)
-		b.links.Took(0, n, 0)
+		b.links.Forget(0, n)
 	}
 	b.eventually(t, "all have arrived", func() bool { return len(b.relay.Log) == frames })
 	take(bound)

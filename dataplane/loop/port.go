@@ -2,9 +2,11 @@ package loop
 
 import (
 	"fmt"
+	"hash/crc32"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -21,40 +23,52 @@ type port struct {
 	dirty   bool           // Send was called since the last Flush
 	past    WireStats      // of wires this port had before
 	sent    int            // frames that Send took since the last Flush
-	handing int            // of this turn, end in the peer's socket, not yet announced
-	last    unit.Time      // of the latest arrival: a wire does not reorder
+	handing []clock.Flight // of this turn, not yet announced
+	last    unit.Time      // of the latest arrival that nobody told of: a wire does not reorder
 	inlet   unit.Serial    // of arrivals from a sender that nobody paces
-	missing int64          // real time since which a frame is on its way and the ring is empty
+	awaited unit.Time      // when the frame arrives that is waited for
+	missing int64          // real time since which it is
 }
 
-// giveUp is for how long, in real time, a frame may be on its way in the kernel. Softirqs are put
+// patience is for how long, in real time, a frame may be on its way in the kernel. Softirqs are put
 // off by milliseconds on a busy machine; ten times that is a loss.
-const giveUp = int64(100 * time.Millisecond)
+const patience = int64(100 * time.Millisecond)
 
-// receive takes everything that has arrived and schedules it at its time stamp.
+// receive takes everything that has arrived and schedules it at its time.
 func (p *port) receive() {
 	if p.Wire == nil {
 		return
 	}
 	l := p.loop
-	taken := 0
 	for n := burst; n == burst; {
 		n = p.Wire.Receive(l.cfg.Pool, l.arrived[:])
 		for i := range l.arrived[:n] {
-			if !forKernel(l.arrived[i].Frame.Meta.Class.Kind) {
-				taken++
-			}
 			p.arrive(&l.arrived[i])
 		}
 	}
 	if p.RxLink != NoLink {
-		p.account(taken)
+		p.giveUp()
 	}
 }
 
+// arrive schedules a frame: when its sender said that it arrives, or, of a sender that tells
+// nothing, when the program stamped it.
 func (p *port) arrive(a *Arrival) {
 	l := p.loop
-	at := l.now
+	if p.RxLink != NoLink {
+		at, lost, ok := l.cfg.Links.Take(p.RxLink, check(a.Frame), l.now)
+		if lost > 0 {
+			p.forgot(lost)
+		}
+		if ok {
+			if decided := l.engine.Now(); at < decided {
+				l.stats.Slips.Add(decided.Sub(at))
+			}
+			p.schedule(at, a.Frame)
+			return
+		}
+	}
+	at := l.clock
 	if v, ok := l.cfg.Clock.Page().Virtual(a.Mono); ok && a.Mono != 0 {
 		at = min(at, v)
 	}
@@ -68,14 +82,13 @@ func (p *port) arrive(a *Arrival) {
 	}
 	at = max(at, p.last)
 	p.last = at
-	l.stats.Arrived.Add(l.now.Sub(at))
-	if decided := l.engine.Now(); at < decided {
-		l.stats.Slips.Add(decided.Sub(at))
-	}
-	if l.tap != nil {
-		l.tap(at, p.id, In, a.Frame)
-	}
-	l.engine.Arrive(l.node, p.id, at, a.Frame)
+	p.schedule(at, a.Frame)
+}
+
+func (p *port) schedule(at unit.Time, f *frame.Frame) {
+	l := p.loop
+	l.stats.Arrived.Add(max(l.clock.Sub(at), 0))
+	l.engine.Arrive(l.node, p.id, at, f)
 }
 
 // maxInlet is what a NIC holds of arrivals that came faster than its line.
@@ -92,48 +105,83 @@ func (p *port) serialise(at unit.Time, n unit.Bytes) (unit.Time, bool) {
 	return start.Add(p.inlet.Time(wire.OnLine(n), p.Link.Rate)), true
 }
 
-// account tells the clock what was taken from the link, and gives up on what does not come.
-func (p *port) account(taken int) {
-	l := p.loop
-	if taken > 0 {
-		l.cfg.Links.Took(p.RxLink, taken, l.now)
-		p.missing = 0
-		return
+// horizon is up to when it is known what arrives on the port: the next frame, if it is still in the
+// kernel, is waited for.
+func (p *port) horizon() unit.Time {
+	if p.RxLink == NoLink || p.Wire == nil {
+		return unit.Never
 	}
+	return p.loop.cfg.Links.Next(p.RxLink, p.loop.now) - 1
+}
+
+// giveUp notes frames that do not come.
+func (p *port) giveUp() {
+	l := p.loop
+	next := l.cfg.Links.Next(p.RxLink, l.now)
 	switch {
-	case !l.cfg.Links.Waiting(p.RxLink):
-		p.missing = 0
-	case p.missing == 0:
-		p.missing = l.mono
-	case l.mono-p.missing > giveUp:
-		n := l.cfg.Links.Forget(p.RxLink)
-		l.stats.Forgotten += n
-		l.cfg.Log.Warn("frames were lost in the kernel", "port", p.Name, "frames", n)
-		p.missing = 0
+	case next == unit.Never || next != p.awaited:
+		p.awaited, p.missing = next, l.mono
+	case l.mono-p.missing > patience:
+		p.forgot(l.cfg.Links.Forget(p.RxLink, clock.LinkFrames))
 	}
 }
 
+// forgot counts frames that the kernel lost.
+func (p *port) forgot(n int) {
+	p.loop.stats.Forgotten += uint64(n)
+	p.loop.cfg.Log.Warn("frames were lost in the kernel", "port", p.Name, "frames", n)
+}
+
+// check is what tells a frame from the others on its way: its length, and those of its headers that
+// tell packets of a queue pair from each other.
+func check(f *frame.Frame) uint16 {
+	b := f.Bytes()
+	sum := crc32.Update(uint32(len(b)), castagnoli, b[:min(len(b), 64)])
+	return uint16(sum ^ sum>>16)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // forKernel reports whether a frame may end in the kernel of a NIC's host instead of in a socket;
-// the clock does not wait for such a frame.
+// its arrival is not told, and the clock does not wait for it.
 func forKernel(kind frame.Kind) bool {
 	return kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6 ||
 		kind == frame.Malformed
 }
 
-// Deliver is called by the engine when f has crossed the link: it leaves for the kernel.
-func (p *port) Deliver(due unit.Time, f *frame.Frame) {
+// told reports whether the other end is told when a frame arrives.
+func (p *port) told(f *frame.Frame) bool {
+	return p.TxLink != NoLink && !forKernel(f.Meta.Class.Kind)
+}
+
+// Launch is called by the engine when the first bit of f leaves. A frame whose arrival can be told
+// goes to the kernel at once and crosses it while it is on the emulated link.
+func (p *port) Launch(start, arrive unit.Time, f *frame.Frame) bool {
+	if p.loop.tap != nil {
+		p.loop.tap(start, p.id, Out, f)
+	}
+	if !p.told(f) {
+		return false
+	}
+	p.leave(arrive, f)
+	return true
+}
+
+// Deliver is called by the engine when the last bit of f arrives: other frames leave then.
+func (p *port) Deliver(due unit.Time, f *frame.Frame) { p.leave(due, f) }
+
+// leave brings a frame that arrives at due to the kernel.
+func (p *port) leave(due unit.Time, f *frame.Frame) {
 	l := p.loop
-	late := l.now.Sub(due)
+	late := max(l.clock.Sub(due), 0)
 	l.stats.Delivered.Add(late)
 	l.cfg.Clock.ReportLate(unit.Time(late))
-	if l.tap != nil {
-		l.tap(due.Add(-p.Link.Delay), p.id, Out, f)
-	}
 	if p.Wire == nil {
 		p.past.Down++
 		f.Release()
 		return
 	}
+	f.Meta.Arrived = due
 	if len(p.backlog) > 0 || !p.give(f) {
 		p.backlog = append(p.backlog, f)
 		return
@@ -151,16 +199,18 @@ const maxOnTheWay = 192
 
 // give passes a frame to the wire, unless the wire has no room or too many frames are on their way.
 func (p *port) give(f *frame.Frame) bool {
-	counted := p.TxLink != NoLink && !forKernel(f.Meta.Class.Kind)
-	if counted && p.loop.cfg.Links.OnTheWay(p.TxLink)+p.handing >= maxOnTheWay {
+	if !p.told(f) {
+		return p.Wire.Send(f)
+	}
+	if p.loop.cfg.Links.OnTheWay(p.TxLink)+len(p.handing) >= maxOnTheWay {
 		return false
 	}
+	flight := clock.NewFlight(f.Meta.Arrived, check(f))
+	p.announce() // Send may hand over what it took before, when it needs room.
 	if !p.Wire.Send(f) {
 		return false
 	}
-	if counted {
-		p.handing++
-	}
+	p.handing = append(p.handing, flight)
 	return true
 }
 
@@ -176,12 +226,12 @@ func (p *port) hand() error {
 	return p.Wire.Flush()
 }
 
-// announce tells the clock of the frames before the other end can take them.
+// announce tells of the frames before the other end can take them.
 func (p *port) announce() {
-	if p.TxLink != NoLink && p.handing > 0 {
-		p.loop.cfg.Links.Handing(p.TxLink, p.handing, p.loop.now)
+	if len(p.handing) > 0 {
+		p.loop.cfg.Links.Handing(p.TxLink, p.handing)
 	}
-	p.handing = 0
+	p.handing = p.handing[:0]
 }
 
 // flush ends a turn: it hands everything to the kernel and reports whether frames are still

@@ -15,7 +15,7 @@ type setter struct {
 // other bit.
 func TestSettersLeaveNeighboursAlone(t *testing.T) {
 	all := [][]setter{ethernetSetters, ipv4Setters, ipv6Setters, udpSetters, controlSetters,
-		arpSetters, icmpSetters}
+		cnmSetters, telemetrySetters, arpSetters, icmpSetters}
 	for _, group := range all {
 		for _, s := range group {
 			b := make([]byte, 64)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
@@ -50,8 +51,10 @@ const MaxNextHops = 64
 type NeighbourConfig struct {
 	Max     int           // entries; DefaultNeighbours
 	Timeout time.Duration // of an entry that is not confirmed again; DefaultNeighbourTimeout
-	Waiting int           // frames that wait for one address; DefaultWaiting
-	Held    int           // frames that wait for all addresses together; DefaultHeld
+	// Retransmit is the time between two requests for one address; DefaultRetransmit.
+	Retransmit time.Duration
+	Waiting    int // frames that wait for one address; DefaultWaiting
+	Held       int // frames that wait for all addresses together; DefaultHeld
 }
 
 // The defaults.
@@ -59,6 +62,9 @@ const (
 	DefaultNeighbours = 4096
 	// DefaultNeighbourTimeout is "4 hours", [RDMA at scale] section 4.2.
 	DefaultNeighbourTimeout = 4 * time.Hour
+	// DefaultRetransmit is RETRANS_TIMER, RFC 4861 section 10; RFC 1122 section 2.3.2.1 asks for
+	// at most one ARP request a second.
+	DefaultRetransmit = time.Second
 	// DefaultWaiting is a small number, as RFC 4861 section 7.2.2 asks for.
 	DefaultWaiting = 3
 	DefaultHeld    = 256
@@ -121,7 +127,7 @@ func (c *RouterConfig) Validate(ports int) error {
 	}
 	faults = append(faults, c.validateRoutes()...)
 	n := c.Neighbours
-	if n.Max < 0 || n.Timeout < 0 || n.Waiting < 0 || n.Held < 0 {
+	if n.Max < 0 || n.Timeout < 0 || n.Retransmit < 0 || n.Waiting < 0 || n.Held < 0 {
 		add("neighbours: %+v: nothing may be negative", n)
 	}
 	if c.Incomplete >= remedies {
@@ -182,6 +188,10 @@ func (c *RouterConfig) ValidateRoute(r *Route) error {
 	if !r.Prefix.IsValid() || r.Prefix != r.Prefix.Masked() || r.Prefix.Addr().Is4In6() {
 		return fmt.Errorf("route %v: want a prefix with no bit set behind its length", r.Prefix)
 	}
+	if c.taken(r.Prefix) {
+		return fmt.Errorf("route %v: the switch itself, a subnet it is in, or no place to route to",
+			r.Prefix)
+	}
 	if n := len(r.NextHops); n == 0 || n > MaxNextHops {
 		return fmt.Errorf("route %v: %d next hops, want 1 to %d", r.Prefix, n, MaxNextHops)
 	}
@@ -226,6 +236,49 @@ func (c *RouterConfig) Own(addr netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// taken reports whether a prefix has a route that is not for others to change.
+func (c *RouterConfig) taken(p netip.Prefix) bool {
+	for i := range c.Interfaces {
+		for _, a := range c.Interfaces[i].Addresses {
+			for _, b := range broadcasts(a) {
+				if p == b {
+					return true
+				}
+			}
+			if p == a.Masked() || p == netip.PrefixFrom(a.Addr(), a.Addr().BitLen()) {
+				return true
+			}
+		}
+	}
+	return slices.Contains(reserved(), p)
+}
+
+// reserved are destinations that a router must not forward to: RFC 1812 sections 4.2.2.11 and
+// 5.3.7, RFC 4291 sections 2.5.6 and 2.7.
+func reserved() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"),
+		netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("::/128"), netip.MustParsePrefix("::1/128"),
+		netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("ff00::/8"),
+	}
+}
+
+// broadcasts are a subnet's two addresses for everybody, to which nothing is routed: RFC 2644. A
+// /31 has none: RFC 3021.
+func broadcasts(a netip.Prefix) []netip.Prefix {
+	if !a.Addr().Is4() || a.Bits() >= 31 {
+		return nil
+	}
+	first := a.Masked().Addr()
+	last := first.As4()
+	for bit := a.Bits(); bit < 32; bit++ {
+		last[bit/8] |= 0x80 >> (bit % 8)
+	}
+	return []netip.Prefix{netip.PrefixFrom(first, 32),
+		netip.PrefixFrom(netip.AddrFrom4(last), 32)}
 }
 
 // unicast refuses what is no address of one station.

@@ -9,13 +9,18 @@ import (
 	"github.com/rocelab/rocelab/switchd/qos"
 )
 
-// flood sends copies of f to every port of the flood set that is up, but not back, and f itself
-// to the last of them.
+// flood sends f to every port of the bridge but the one it came from, in a class that is not
+// lossless.
 func (s *Switch) flood(now unit.Time, p *port, f *frame.Frame) verdict {
 	if c := &f.Meta.Class; p.lossless[c.TC] {
 		c.TC = s.floodClass
 	}
-	set := s.macs.Flood()
+	return s.floodTo(now, p, f, s.macs.Flood())
+}
+
+// floodTo sends copies of f to every port of a set that is up, but not back, and f itself to the
+// last of them.
+func (s *Switch) floodTo(now unit.Time, p *port, f *frame.Frame, set *dataplane.PortSet) verdict {
 	var last *port
 	for id, ok := set.Next(0); ok; id, ok = set.Next(id + 1) {
 		out := &s.ports[id]
@@ -41,18 +46,27 @@ func (p *port) isolatedFrom(out *port) bool { return p.isolated != 0 && p.isolat
 // copyTo sends a copy of f to out. A copy for which there is no frame is counted like one that
 // was made and lost.
 func (s *Switch) copyTo(now unit.Time, p, out *port, f *frame.Frame) {
-	s.ledger.Generated.Add(f.Len())
-	dup := s.frames.Get()
-	if dup == nil || !dup.Set(f.Bytes()) {
-		s.ledger.Dropped[frame.DropNoFrame].Add(f.Len())
-		p.stats.dropped[f.Meta.Class.TC][frame.DropNoFrame]++
-		if dup != nil {
-			dup.Release()
-		}
-		return
+	if dup := s.make(p, f.Meta.Class.TC, f.Bytes()); dup != nil {
+		dup.Meta = f.Meta
+		s.enqueue(now, p, out, dup)
 	}
-	dup.Meta = f.Meta
-	s.enqueue(now, p, out, dup)
+}
+
+// make returns a frame with these bytes; nil if there is none, which is counted under p like one
+// that was made and lost.
+func (s *Switch) make(p *port, tc uint8, b []byte) *frame.Frame {
+	n := unit.Bytes(len(b))
+	s.ledger.Generated.Add(n)
+	f := s.frames.Get()
+	if f != nil && f.Set(b) {
+		return f
+	}
+	s.ledger.Dropped[frame.DropNoFrame].Add(n)
+	p.stats.dropped[tc][frame.DropNoFrame]++
+	if f != nil {
+		f.Release()
+	}
+	return nil
 }
 
 // enqueue stores f for out if WRED and the buffer let it, and marks it on the way.

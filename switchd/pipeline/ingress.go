@@ -30,6 +30,7 @@ var ingress = [...]step{
 	(*Switch).control,
 	(*Switch).guard,
 	(*Switch).learn,
+	(*Switch).route,
 	(*Switch).forward,
 }
 
@@ -48,11 +49,14 @@ func (s *Switch) classify(_ unit.Time, p *port, f *frame.Frame) verdict {
 	return verdict{do: next}
 }
 
-// learn notes where the source is.
+// learn notes where the source is, unless the port does not bridge.
 func (s *Switch) learn(now unit.Time, p *port, f *frame.Frame) verdict {
 	eth, ok := wire.AsEthernet(f.Bytes())
 	if !ok {
 		return verdict{why: frame.DropMalformed}
+	}
+	if s.router != nil && s.router.Routed(p.id) {
+		return verdict{do: next}
 	}
 	s.macs.Learn(now, eth.Src(), p.id)
 	return verdict{do: next}

@@ -21,8 +21,10 @@ type Switch struct {
 	cfg    Config
 	buffer *mmu.Buffer
 	macs   *fib.Table
-	frames *frame.Pool // for the copies of flooded frames
-	pauses *frame.Pool // for PFC frames, so that they can be sent when frames has run out
+	router *fib.Router       // nil: it bridges only
+	all    dataplane.PortSet // every port
+	frames *frame.Pool       // for the copies of flooded frames
+	pauses *frame.Pool       // for PFC frames, so that they can be sent when frames has run out
 	rng    *rand.Rand
 
 	floodClass uint8
@@ -89,8 +91,16 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
 		floodClass: cfg.FloodClass, wakeAt: unit.Never,
 	}
+	if cfg.Router != nil {
+		s.router = fib.NewRouter(*cfg.Router, len(cfg.Ports))
+	}
 	for i := range cfg.Ports {
-		s.ports[i].init(dataplane.PortID(i), &cfg)
+		id := dataplane.PortID(i)
+		s.all.Add(id)
+		if s.router != nil && s.router.Routed(id) {
+			s.macs.Flood().Remove(id)
+		}
+		s.ports[i].init(id, &cfg)
 		s.arm(s.ports[i].watch.dog.NextWake())
 	}
 	return s, nil
@@ -143,7 +153,7 @@ func (s *Switch) Ready() *dataplane.PortSet { return &s.ready }
 func (s *Switch) Ledger() dataplane.Ledger { return s.ledger }
 
 // NextWake is when a pause ends or must be announced again, a shaper lets a frame go, or a watchdog
-// looks.
+// looks, or a neighbour is to be asked for.
 func (s *Switch) NextWake() unit.Time { return s.wakeAt }
 
 // Wake ends pauses, announces others again, lets the watchdogs look, and releases the ports that
@@ -164,6 +174,9 @@ func (s *Switch) Wake(now unit.Time) {
 		}
 		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.heldUntil, p.watch.dog.NextWake()))
 	}
+	if s.router != nil {
+		s.resolve(now)
+	}
 }
 
 func (s *Switch) arm(at unit.Time) { s.wakeAt = min(s.wakeAt, at) }
@@ -177,6 +190,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 	}
 	p.up = up
 	s.ready.Add(id)
+	s.setInterface(id, up)
 	if up {
 		return
 	}

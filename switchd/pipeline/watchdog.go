@@ -73,6 +73,7 @@ func (s *Switch) enforce(now unit.Time, p *port) {
 	for q := range mmu.Queue(mmu.Queues) {
 		for w.drain.Has(q) && p.backlog.Has(q) {
 			f := s.dequeue(now, p, q)
+			p.sched.Gone(q, p.backlog.Has(q))
 			s.refuseStormed(p, q, f)
 		}
 	}

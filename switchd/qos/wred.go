@@ -16,6 +16,10 @@ type Curve struct {
 	Pmax       float64 // 0 to 1
 }
 
+// Step marks everything behind a queue longer than k, and nothing else: the marking of DCTCP,
+// which [DCQCN] section 5.2 calls cut-off.
+func Step(k unit.Bytes) Curve { return Curve{Kmin: k, Kmax: k, Pmax: 1} }
+
 // Validate says what is wrong with the curve.
 func (c Curve) Validate() error {
 	switch {

@@ -37,19 +37,61 @@ func TestDCQCNEquation5(t *testing.T) {
 	}
 }
 
-// TestMarkingRate compares how often frames are marked with the curve.
+// TestMarkingRate compares how often frames are marked with [DCQCN] equation 5 at several queue
+// lengths, and how often they are dropped. Each count lies within the 99.9 % interval of the
+// binomial distribution, which the numbers of a fixed seed either do or do not.
 func TestMarkingRate(t *testing.T) {
-	w := NewWRED(WREDConfig{Mark: Curve{Kmin: 0, Kmax: 100 * unit.KB, Pmax: 0.5}})
+	const n, z = 200_000, 3.29
+	curve := Curve{Kmin: 5 * unit.KB, Kmax: 200 * unit.KB, Pmax: 0.4}
+	drop := Curve{Kmin: 10 * unit.KB, Kmax: 50 * unit.KB, Pmax: 0.05}
+	w := NewWRED(WREDConfig{Mark: curve, Drop: drop})
 	rng := rand.New(rand.NewPCG(1, 2))
-	const n = 100000
-	marked := 0
-	for range n {
-		if w.Judge(50*unit.KB, frame.ECT0, rng) == Mark {
-			marked++
+	for _, queue := range []unit.Bytes{0, 5000, 5001, 10_000, 12_000, 30_000, 50_000, 50_001,
+		102_500, 199_000, 200_000, 200_001} {
+		for _, c := range []struct {
+			ecn   frame.ECN
+			to    Verdict
+			curve Curve
+		}{{frame.ECT0, Mark, curve}, {frame.NotECT, Drop, drop}} {
+			happened := 0
+			for range n {
+				if w.Judge(queue, c.ecn, rng) == c.to {
+					happened++
+				}
+			}
+			p := equation5(c.curve, queue)
+			if off := math.Abs(float64(happened) - p*n); off > z*math.Sqrt(n*p*(1-p)) {
+				t.Errorf("%v at %v: %d of %d, want %v", c.to, queue, happened, n, p)
+			}
 		}
 	}
-	if want := 0.25 * n; math.Abs(float64(marked)-want) > 0.03*want {
-		t.Errorf("marked %d of %d, want a quarter", marked, n)
+}
+
+// equation5 is [DCQCN] equation 5 as it is printed.
+func equation5(c Curve, q unit.Bytes) float64 {
+	switch {
+	case q <= c.Kmin:
+		return 0
+	case q > c.Kmax:
+		return 1
+	}
+	return float64(q-c.Kmin) / float64(c.Kmax-c.Kmin) * c.Pmax
+}
+
+// TestStep: the marking of DCTCP is a step between K and K + 1, for every K, and draws no number.
+func TestStep(t *testing.T) {
+	for _, k := range []unit.Bytes{0, 1, 40 * unit.KB, 160 * unit.KB, maxCurve} {
+		c := Step(k)
+		if err := c.Validate(); err != nil {
+			t.Error(err)
+		}
+		w := NewWRED(WREDConfig{Mark: c})
+		verdicts := map[unit.Bytes]Verdict{0: Pass, k: Pass, k + 1: Mark, 2*k + 1: Mark}
+		for queue, want := range verdicts {
+			if got := w.Judge(queue, frame.ECT0, nil); got != want {
+				t.Errorf("K %v, queue %v: %v, want %v", k, queue, got, want)
+			}
+		}
 	}
 }
 

@@ -17,6 +17,9 @@ type bed interface {
 	do(node int, fn func(now unit.Time))
 	// run lets time go by until all nodes have reached until.
 	run(until unit.Time)
+	// at reads a node at a time that is to come, when everything of that moment has happened. It is
+	// called on a goroutine of its own, but done before run(at) returns.
+	at(at unit.Time, node int, read func(now unit.Time))
 	// tap sees every frame that arrives at a host (In) or has left it (Out). It may be called from
 	// another goroutine than the test's, one call at a time, and not any more after stop.
 	tap(host int, see func(dir loop.Direction, f *frame.Frame))
@@ -48,6 +51,10 @@ func newVirtual(t testing.TB, s *star) bed {
 }
 
 func (v *virtual) do(node int, fn func(unit.Time)) { v.net.Do(v.nodes[node], fn) }
+
+func (v *virtual) at(at unit.Time, node int, read func(unit.Time)) {
+	v.net.At(at, v.nodes[node], read)
+}
 
 func (v *virtual) run(until unit.Time) { v.net.Run(until) }
 

@@ -40,6 +40,8 @@ type outcome struct {
 	marks, cnps uint64
 	retransmits uint64
 	dropped     uint64
+
+	senders []nic.Snapshot
 }
 
 // probe is what has been delivered at a time.
@@ -52,12 +54,12 @@ type probe struct {
 func measure(t testing.TB, s *star, b bed, at span) outcome {
 	t.Helper()
 	s.start(t, b, func(_ int, f *app.Flow) { f.Stop = unit.Time(at.end) })
-	b.run(unit.Time(at.warmup))
-	before := s.probe(b)
-	b.run(unit.Time(at.end))
-	after := s.probe(b)
+	before, after := s.probe(b, at.warmup), s.probe(b, at.end)
 	var o outcome
-	s.totals(b, &o)
+	s.totals(b, at.end, &o)
+	b.run(unit.Time(at.warmup))
+	b.run(unit.Time(at.end))
+	o.add()
 	seconds := (at.end - at.warmup).Seconds()
 	var sum, squares float64
 	for i := range s.senders {
@@ -74,38 +76,52 @@ func measure(t testing.TB, s *star, b bed, at span) outcome {
 	return o
 }
 
-func (s *star) probe(b bed) (p probe) {
+// probe asks for what has been delivered at a time.
+func (s *star) probe(b bed, at time.Duration) *probe {
+	p := &probe{acked: make([]unit.Bytes, s.senders)}
 	for i := range s.senders {
-		b.do(i, func(unit.Time) {
+		b.at(unit.Time(at), i, func(unit.Time) {
 			v, _ := s.hosts[i].NIC().View(s.flows[i].QPN)
-			p.acked = append(p.acked, unit.Bytes(v.Stats.BytesAcked))
+			p.acked[i] = unit.Bytes(v.Stats.BytesAcked)
 		})
 	}
-	b.do(s.switchNode(), func(unit.Time) {
+	b.at(unit.Time(at), s.switchNode(), func(unit.Time) {
 		sent, _ := s.sw.QueueCounts(dataplane.PortID(s.receiver()), dataClass)
 		p.line = unit.Bytes(sent.Bytes) + unit.Bytes(sent.Frames)*wire.Overhead
 	})
 	return p
 }
 
-// totals reads all machines.
-func (s *star) totals(b bed, o *outcome) {
-	b.do(s.switchNode(), func(now unit.Time) {
+// totals asks for what all machines have counted at a time.
+func (s *star) totals(b bed, at time.Duration, o *outcome) {
+	b.at(unit.Time(at), s.switchNode(), func(now unit.Time) {
 		var sw pipeline.Snapshot
 		s.sw.Snapshot(now, &sw)
 		o.queue = sw.Ports[s.receiver()].Queues[dataClass]
 		o.marks, o.pfcFrames = o.queue.Marked.Frames, s.sw.PFCSent()
 		o.dropped = sw.Ledger.DroppedTotal().Frames
 	})
-	var n nic.Snapshot
+	o.senders = make([]nic.Snapshot, s.senders)
 	for i := range s.senders {
-		b.do(i, func(now unit.Time) { s.hosts[i].NIC().Snapshot(now, &n) })
+		b.at(unit.Time(at), i, func(now unit.Time) {
+			s.hosts[i].NIC().Snapshot(now, &o.senders[i])
+		})
+	}
+	b.at(unit.Time(at), s.receiver(), func(now unit.Time) {
+		var n nic.Snapshot
+		s.hosts[s.receiver()].NIC().Snapshot(now, &n)
+		o.cnps = n.Counters.NPCNPSent
+	})
+}
+
+// add sums up the senders.
+func (o *outcome) add() {
+	for i := range o.senders {
+		n := &o.senders[i]
 		o.paused += n.Pause[dataClass].RxPauseDuration
 		o.retransmits += n.QPs[0].Stats.PacketsRetransmitted
 		o.delivered += unit.Bytes(n.QPs[0].Stats.BytesAcked)
 	}
-	b.do(s.receiver(), func(now unit.Time) { s.hosts[s.receiver()].NIC().Snapshot(now, &n) })
-	o.cnps = n.Counters.NPCNPSent
 }
 
 // BenchmarkIncast is how many frames a second the switch of an incast passes on in virtual time,

@@ -81,17 +81,21 @@ func (l *loops) do(node int, fn func(unit.Time)) {
 	}
 }
 
+// at reads a node at the first multiple of at that is to come, which is at itself.
+func (l *loops) at(at unit.Time, node int, read func(unit.Time)) {
+	if err := l.loops[node].Every(time.Duration(at), func(now unit.Time) bool {
+		read(now)
+		return false
+	}); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
 func (l *loops) run(until unit.Time) {
 	l.t.Helper()
 	there := make(chan struct{}, len(l.loops))
-	for _, one := range l.loops {
-		// The first multiple of until that is to come is until itself.
-		if err := one.Every(time.Duration(until), func(unit.Time) bool {
-			there <- struct{}{}
-			return false
-		}); err != nil {
-			l.t.Fatal(err)
-		}
+	for i := range l.loops {
+		l.at(until, i, func(unit.Time) { there <- struct{}{} })
 	}
 	l.governor.Start(l.dilation)
 	late := time.NewTimer(patience)

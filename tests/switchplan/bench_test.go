@@ -23,8 +23,6 @@ type card struct {
 	config func(c *pipeline.Config)
 	// response is how long the tester takes to obey a PFC frame.
 	response time.Duration
-	// virtualOnly says why the case does not run on real frames; empty if it does.
-	virtualOnly string
 }
 
 // bench is a case at work: the two devices on a bed, with what the case asks of them.
@@ -32,8 +30,11 @@ type bench struct {
 	*testing.T
 	bed
 	setup
+	card card
 	row  *row
 	mode mode
+
+	ended bool
 }
 
 // mode is which of the two beds a case runs on.
@@ -55,10 +56,6 @@ func conform(t *testing.T, c card, run func(b *bench)) {
 	}
 	r := c.plan.row(c.name, c.checks)
 	t.Run(modeNames[inVirtualTime], func(t *testing.T) { play(t, c, r, inVirtualTime, run) })
-	if c.virtualOnly != "" {
-		r.instead = c.virtualOnly
-		return
-	}
 	t.Run(modeNames[onRealFrames], func(t *testing.T) {
 		needReal(t)
 		play(t, c, r, onRealFrames, run)
@@ -69,32 +66,63 @@ func conform(t *testing.T, c card, run func(b *bench)) {
 const poolFrames = 8192
 
 func play(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
+	t.Helper()
 	r.begin(m)
 	defer func() { r.failed[m] = t.Failed() }()
+	trial(t, c, r, m, run)
+}
+
+// trial runs a case once on a bed of its own.
+func trial(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
+	t.Helper()
 	cfg := baseConfig()
 	if c.config != nil {
 		c.config(&cfg)
 	}
-	b := &bench{T: t, row: r, mode: m, setup: newSetup(t, &cfg, c.response)}
+	b := &bench{T: t, card: c, row: r, mode: m, setup: newSetup(t, &cfg, c.response)}
 	if m == inVirtualTime {
 		b.bed = newVirtual(t, &b.setup)
 	} else {
 		b.bed = newRealFrames(t, &b.setup)
 	}
-	stopped := false
-	defer func() {
-		if !stopped {
-			b.stop()
-		}
-	}()
+	defer b.end(false)
 	run(b)
+	b.end(true)
+}
+
+// end stops the bed, once. A case that came to its end has its accounts checked.
+func (b *bench) end(check bool) {
+	b.Helper()
+	if b.ended {
+		return
+	}
+	b.ended = true
+	if !check {
+		b.stop()
+		return
+	}
 	b.settle()
 	if n := b.lost(); n != 0 {
-		t.Errorf("the emulator lost %d frames", n)
+		b.Errorf("the emulator lost %d frames", n)
 	}
 	b.stop()
-	stopped = true
 	b.balance()
+}
+
+// again runs something else on another bed of the same kind, with a configuration that is changed
+// further. It ends the bed of b, because beds on real frames share the cables.
+func (b *bench) again(change func(c *pipeline.Config), run func(b *bench)) {
+	b.Helper()
+	b.end(true)
+	c := b.card
+	before := c.config
+	c.config = func(cfg *pipeline.Config) {
+		if before != nil {
+			before(cfg)
+		}
+		change(cfg)
+	}
+	trial(b.T, c, b.row, b.mode, run)
 }
 
 func newSetup(t *testing.T, cfg *pipeline.Config, response time.Duration) setup {
@@ -225,41 +253,26 @@ func (b *bench) equal(what string, got, want any) {
 func (b *bench) near(what string, got, want, part float64) {
 	b.Helper()
 	limit := math.Abs(want * part)
-	b.row.note(b.mode, figure{what, fmt.Sprintf("%.4g ± %.2g", want, limit), b.measured(got)})
+	b.row.note(b.mode, figure{what, fmt.Sprintf("%.4g ± %.2g", want, limit), format(got)})
 	if !(math.Abs(got-want) <= limit) {
 		b.Errorf("%s: %g, the configuration says %g ± %g", what, got, want, limit)
 	}
 }
 
-// soon is equal for a time that may be late, by what the bed cannot tell apart.
+// soon is equal for a time.
 func (b *bench) soon(what string, got, want time.Duration) {
 	b.Helper()
-	b.row.note(b.mode, figure{what, want.String(), b.measured(got)})
-	if off := (got - want).Abs(); off > b.grain() {
-		b.Errorf("%s: %v, the configuration says %v, and the bed is exact to %v", what, got, want,
-			b.grain())
+	b.row.note(b.mode, figure{what, want.String(), got.String()})
+	if (got - want).Abs() > grain {
+		b.Errorf("%s: %v, the configuration says %v", what, got, want)
 	}
 }
 
-// measured is a number that is the same in every run in virtual time only.
-func (b *bench) measured(got any) string {
-	if b.mode == onRealFrames {
-		return "within"
-	}
-	if f, ok := got.(float64); ok {
-		return fmt.Sprintf("%.4g", f)
-	}
-	return fmt.Sprint(got)
-}
+func format(f float64) string { return fmt.Sprintf("%.4g", f) }
 
-// grain is by how much a time may be off: nothing in virtual time but rounding, and on real frames
-// twice the budget of the clock, once for each direction.
-func (b *bench) grain() time.Duration {
-	if b.mode == inVirtualTime {
-		return 2 * time.Nanosecond
-	}
-	return b.delay
-}
+// grain is by how much a time may be off, on either bed: the rounding of a computed time. Real
+// frames arrive when virtual time says so (dataplane/loop).
+const grain = 2 * time.Nanosecond
 
 // onWire is how long a frame of n bytes occupies a link.
 func onWire(n unit.Bytes, r unit.Rate) time.Duration {

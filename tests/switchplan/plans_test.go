@@ -1,7 +1,7 @@
 package switchplan
 
 // The plans, in the order of the matrix.
-var plans = []*plan{&qosSAI}
+var plans = []*plan{&qosSAI, &pfcPlan, &ecnPlan}
 
 var qosSAI = plan{
 	title: "QoS SAI",
@@ -21,5 +21,44 @@ var qosSAI = plan{
 	absent: map[string]string{
 		"testQosSaiLossyQueueVoq": "The switch has egress queues, no virtual output queues.",
 		"testQosSaiLosslessVoq":   "The switch has egress queues, no virtual output queues.",
+	},
+}
+
+var pfcPlan = plan{
+	title: "PFC",
+	source: "sonic-mgmt, tests/snappi_tests/pfc (before: tests/ixia/pfc) and" +
+		" tests/snappi_tests/dataplane; cases in plain words are this project's own",
+	cases: []string{
+		"test_pfc_pause_single_lossless_prio", "test_pfc_pause_multi_lossless_prio",
+		"test_pfc_pause_single_lossy_prio", "test_pfc_pause_multi_lossy_prio",
+		"all-priority pause", "test_global_pause", "PAUSE where there is no PFC",
+		"test_pfc_pause_zero_mac", "test_pfc_unset_cev_single_prio",
+		"test_pfc_unset_cev_multi_prio", "one class enabled, quanta for all",
+		"enabled with zero quanta", "reserved octet of the enable vector",
+		"unicast destination", "long PFC frame", "test_malformed_pfc_frame_handling (opcode)",
+		"test_malformed_pfc_frame_handling (length)", "asymmetric PFC, not obeyed",
+		"asymmetric PFC, not sent", "XOFF quanta expiry", "XON in the middle",
+		"test_pfc_response_time (at once)", "test_pfc_response_time (standard's limit)",
+		"XOFF refresh", "test_valid_pfc_frame", "test_pfc_single_lossless_headroom",
+		"test_pfc_pause_multi_lossless_headroom", "headroom, PFC behind a frame",
+		"headroom at 10Gb/s", "headroom at 40Gb/s",
+		"headroom at 100Gb/s", "headroom at 400Gb/s", "test_pfc_no_congestion_throughput",
+		"test_m2o_oversubscribe_lossless", "test_m2o_oversubscribe_lossy",
+		"test_m2o_oversubscribe_lossless_lossy",
+		"test_lossless_response_to_external_pause_storms",
+		"test_lossless_response_to_throttling_pause_storms", "test_pfc_mixed_speed",
+	},
+}
+
+var ecnPlan = plan{
+	title: "ECN and WRED",
+	source: "sonic-mgmt, tests/snappi_tests/ecn and docs/testplan/snappi" +
+		" (switch-ecn-marking-tests, switch-ecn-marking-accuracy-tests," +
+		" switch-ecn-pfc-ordering-tests)",
+	cases: []string{
+		"test_dequeue_ecn", "ECN at enqueue, DCTCP step", "test_red_accuracy (at enqueue)",
+		"test_red_accuracy (at dequeue)", "ECN below Kmin and above Kmax",
+		"WRED drops what is not ECN-capable", "a mark changes nothing else",
+		"switch-ecn-pfc-ordering-tests",
 	},
 }

@@ -50,7 +50,7 @@ func (b *bench) cause(s stream, a arrival) int {
 	data := unit.Bytes(s.frame.build(scratch[:], 0))
 	rate := b.cfg.Ports[s.port].Rate
 	first := s.at.Add(onWire(data, rate) + b.delay)
-	seen := a.at.Add(-onWire(wire.MinFrame, rate) - b.delay + b.grain())
+	seen := a.at.Add(-onWire(wire.MinFrame, rate) - b.delay + grain)
 	if seen < first {
 		return 0
 	}
@@ -181,7 +181,7 @@ func xonLimit(b *bench) {
 // gone is how many frames had begun to leave port out when the switch sent the PFC frame a, which
 // arrived from port in.
 func (b *bench) gone(left []arrival, out, in int, a arrival) (n int) {
-	sent := a.at.Add(-onWire(wire.MinFrame, b.cfg.Ports[in].Rate) - b.delay + b.grain())
+	sent := a.at.Add(-onWire(wire.MinFrame, b.cfg.Ports[in].Rate) - b.delay + grain)
 	for i := range left {
 		took := onWire(unit.Bytes(len(left[i].bytes)), b.cfg.Ports[out].Rate)
 		if left[i].at.Add(-took-b.delay) <= sent {

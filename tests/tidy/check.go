@@ -2,17 +2,22 @@ package tidy
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/types"
+	"io"
+	"os"
+	"os/exec"
 	"path"
+	"strings"
 )
 
 // checker type-checks pure packages, each once, in the order of their imports.
 type checker struct {
 	tree   *Tree
 	info   *types.Info
-	std    types.Importer
+	others types.Importer // of what is not ours
 	done   map[string]*types.Package
 	faults map[string][]Fault
 }
@@ -26,9 +31,31 @@ func newChecker(t *Tree) *checker {
 			Uses:       map[*ast.Ident]types.Object{},
 			Selections: map[*ast.SelectorExpr]*types.Selection{},
 		},
-		std:    importer.ForCompiler(t.Fset, "gc", nil),
+		others: importer.ForCompiler(t.Fset, "gc", exported()),
 		done:   map[string]*types.Package{},
 		faults: map[string][]Fault{},
+	}
+}
+
+// exported finds the compiler's export data of what pure code may import, and of what that imports.
+// The importer finds the standard library's by itself, but no module's.
+func exported() importer.Lookup {
+	files := make(map[string]string)
+	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"},
+		pureImports...)
+	out, err := exec.Command("go", args...).Output()
+	for line := range strings.Lines(string(out)) {
+		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		files[name] = file
+	}
+	return func(name string) (io.ReadCloser, error) {
+		if err != nil {
+			return nil, fmt.Errorf("go list -export: %w", err)
+		}
+		if files[name] == "" {
+			return nil, fmt.Errorf("no export data of %s", name)
+		}
+		return os.Open(files[name])
 	}
 }
 
@@ -70,7 +97,7 @@ func (c *checker) Import(importPath string) (*types.Package, error) {
 		p, _ := c.load(dir)
 		return p, nil
 	}
-	if p, err := c.std.Import(importPath); err == nil {
+	if p, err := c.others.Import(importPath); err == nil {
 		return p, nil
 	}
 	return blank(importPath), nil

@@ -26,7 +26,8 @@ var layers = []layer{
 			"roce/...", "switchd/mmu", "switchd/qos", "switchd/fib", "switchd/deadlock"},
 		rest: []string{"bpf/...", "dataplane/clock", "switchd/sonic"}},
 	{name: "devices",
-		pure: []string{"dataplane/conform", "switchd/pipeline", "nicd/nic", "nicd/app"}},
+		pure: []string{"dataplane/conform", "switchd/pipeline", "switchd/thresholds", "nicd/nic",
+			"nicd/app"}},
 	{name: "drivers",
 		pure: []string{"dataplane/engine", "dataplane/sim"},
 		rest: []string{"dataplane/loop/...", "dataplane/xsk", "dataplane/capture"}},
@@ -43,6 +44,9 @@ var pureImports = []string{
 	"fmt", "hash", "hash/crc32", "hash/fnv", "iter", "maps", "math", "math/bits", "math/rand",
 	"math/rand/v2", "net/netip", "slices", "sort", "strconv", "strings", "time", "unicode",
 	"unicode/utf8",
+	// Longest prefix match. It holds no state but its tables, and imports only the above and io,
+	// encoding/json and sync for what machines do not call.
+	"github.com/gaissmai/bart",
 }
 
 // place is where a directory stands in the layers.
