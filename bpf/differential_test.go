@@ -9,6 +9,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -40,6 +41,7 @@ func TestDifferential(t *testing.T) {
 	seen := map[string]int{}
 	var verdict uint8
 	var filtered dataplane.Count
+	var told uint64
 	for i := range frames {
 		if i == frames/2 {
 			m.Trust = classify.TrustPCP
@@ -57,6 +59,9 @@ func TestDifferential(t *testing.T) {
 		class := judge(t, p, &m, verdict, b)
 		seen[class.Kind.String()]++
 		if filters(verdict, class) {
+			if class.Kind.IsRoCE() || class.Kind == frame.CNM {
+				told++
+			}
 			filtered.Add(unit.Bytes(len(b)))
 		}
 	}
@@ -70,6 +75,9 @@ func TestDifferential(t *testing.T) {
 	}
 	if got != filtered || got.Frames == 0 {
 		t.Errorf("filtered %+v, want %+v", got, filtered)
+	}
+	if n := p.FilteredTold(); n != told || n == 0 || n == filtered.Frames {
+		t.Errorf("%d of them told, want %d", n, told)
 	}
 }
 

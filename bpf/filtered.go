@@ -12,8 +12,11 @@ import (
 	"github.com/rocelab/rocelab/dataplane/classify"
 )
 
-// filteredBytesAt is where the bytes of class 0 are; switch.c has the layout.
-const filteredBytesAt = 8 * classify.Classes
+// Where the bytes of class 0 are, and the count of FilteredTold; switch.c has the layout.
+const (
+	filteredBytesAt = 8 * classify.Classes
+	filteredToldAt  = 2 * filteredBytesAt
+)
 
 // Filtered is how many data frames of a traffic class were dropped by the watchdog's verdict since
 // the program was loaded. It reads memory that the program writes, and calls nobody. The length is
@@ -26,6 +29,15 @@ func (p *Program) Filtered(tc uint8) (n dataplane.Count) {
 	n.Frames = binary.NativeEndian.Uint64(p.seen[8*int(tc):])
 	n.Bytes = binary.NativeEndian.Uint64(p.seen[filteredBytesAt+8*int(tc):])
 	return n
+}
+
+// FilteredTold is how many of all of them were of kinds whose arrival the sender tells the lab's
+// clock of: RoCEv2 and congestion notification messages.
+func (p *Program) FilteredTold() uint64 {
+	if p.seen == nil {
+		return 0
+	}
+	return binary.NativeEndian.Uint64(p.seen[filteredToldAt:])
 }
 
 // mapFiltered maps the value of m and closes m, which the program and the mapping keep alive.

@@ -10,6 +10,7 @@
 struct filtered {
 	__u64 frames[CLASSES];
 	__u64 bytes[CLASSES];
+	__u64 told; /* frames of kinds that a sender of the lab tells the clock of */
 };
 
 struct {
@@ -20,9 +21,17 @@ struct {
 	__type(value, struct filtered);
 } filtered SEC(".maps");
 
-/* filter drops a data frame of class tc. Two receive queues may do so at once. */
-static __always_inline int filter(struct xdp_md *ctx, __u8 tc, struct counters *n)
+/* told tells the kinds that end in a socket also where a NIC's program receives them; the loop has
+ * the same rule. */
+static __always_inline bool told(__u8 kind)
 {
+	return kind == KIND_ROCE4 || kind == KIND_ROCE6 || kind == KIND_CNM;
+}
+
+/* filter drops a data frame. Two receive queues may do so at once. */
+static __always_inline int filter(struct xdp_md *ctx, const struct class *c, struct counters *n)
+{
+	__u8 tc = c->tc & 7;
 	__u32 zero = 0;
 	struct filtered *f = bpf_map_lookup_elem(&filtered, &zero);
 	if (!f)
@@ -31,6 +40,8 @@ static __always_inline int filter(struct xdp_md *ctx, __u8 tc, struct counters *
 	__sync_fetch_and_add(&f->bytes[tc], (__u64)(ctx->data_end - ctx->data));
 	/* Last: who sees the frame sees its bytes. */
 	__sync_fetch_and_add(&f->frames[tc], 1);
+	if (told(c->kind))
+		__sync_fetch_and_add(&f->told, 1);
 	return XDP_DROP;
 }
 
@@ -58,7 +69,7 @@ int switch_port(struct xdp_md *ctx)
 	default:
 		/* Data only: the watchdog must go on hearing the storm. */
 		if (cfg->watchdog & 1 << (c.tc & 7))
-			return filter(ctx, c.tc & 7, n);
+			return filter(ctx, &c, n);
 	}
 	return to_socket(ctx, &c, n);
 }

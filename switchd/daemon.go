@@ -32,6 +32,7 @@ type server struct {
 	capturing sync.Mutex // of capture: requests come at any time
 	capture   *portCapture
 
+	log    *slog.Logger
 	params []daemon.Parameter
 	snap   pipeline.Snapshot
 }
@@ -50,13 +51,14 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{sw: sw, names: make(map[string]dataplane.PortID), params: c.Parameters()}
+	s := &server{sw: sw, names: make(map[string]dataplane.PortID), params: c.Parameters(),
+		log: log}
 	for i, p := range c.Ports {
 		s.names[p.Name] = dataplane.PortID(i)
 	}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log,
+		XSK: xsk.DefaultOptions, Log: log, Filtered: sw.Filtered,
 		Load: func(port int) (*bpf.Program, error) {
 			return bpf.LoadSwitch(bpf.PortConfig{Map: machine.Ports[port].Classify})
 		},
@@ -64,6 +66,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	sw.SetNotify(s.record)
 	s.sampler = daemon.NewSampler(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	s.handle(s.Control)
@@ -83,6 +86,7 @@ func (s *server) snapshot(dst *pipeline.Snapshot) error {
 
 func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/status", s.status)
+	daemon.Handle(mux, "GET /v1/waits", s.waits)
 	daemon.Handle(mux, "POST /v1/sample", s.sample)
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()

@@ -30,6 +30,8 @@ type Spec struct {
 	XSK    xsk.Options
 	Load   func(port int) (*bpf.Program, error)
 	Log    *slog.Logger
+	// Filtered is told of frames that a program dropped by the watchdog's verdict.
+	Filtered func(port dataplane.PortID, class uint8, n dataplane.Count)
 }
 
 // Daemon is a machine with its loop, control socket and metrics.
@@ -57,7 +59,7 @@ func New(spec Spec) (*Daemon, error) {
 		return nil, err
 	}
 	l, err := loop.New(loop.Config{Device: spec.Device, Pool: spec.Pool, Clock: clk, Links: links,
-		Ports: wires, Log: spec.Log})
+		Ports: wires, Log: spec.Log, Filtered: spec.Filtered})
 	if err != nil {
 		for _, w := range wires {
 			w.Wire.Close()
