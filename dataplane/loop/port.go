@@ -306,7 +306,8 @@ func (p *port) reopen() {
 		err = l.Do(func(unit.Time) {
 			p.Wire = wire
 			if err := p.setFilter(); err != nil {
-				l.cfg.Log.Warn("the watchdog's verdict is not in force", "port", p.Name, "reason", err)
+				l.cfg.Log.Warn("the watchdog's verdict is not in force", "port", p.Name,
+					"reason", err)
 			}
 			l.node.SetLink(p.id, true)
 			l.cfg.Log.Info("port is up again", "port", p.Name)
