@@ -1,6 +1,7 @@
 package fib
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -130,6 +131,14 @@ func (c *RouterConfig) Validate(ports int) error {
 	if n.Max < 0 || n.Timeout < 0 || n.Retransmit < 0 || n.Waiting < 0 || n.Held < 0 {
 		add("neighbours: %+v: nothing may be negative", n)
 	}
+	if limit := cmp.Or(n.Max, DefaultNeighbours); len(n.Static) > limit {
+		add("neighbours: %d static ones of at most %d", len(n.Static), limit)
+	}
+	for _, e := range n.Static {
+		if err := c.ValidateNeighbour(e); err != nil {
+			faults = append(faults, err)
+		}
+	}
 	if c.Incomplete >= remedies {
 		add("remedy %d: want one below %d", c.Incomplete, remedies)
 	}
@@ -137,6 +146,17 @@ func (c *RouterConfig) Validate(ports int) error {
 		add("class %d: want 0 to 7", c.Class)
 	}
 	return errors.Join(faults...)
+}
+
+// ValidateNeighbour judges a static neighbour against the interfaces.
+func (c *RouterConfig) ValidateNeighbour(e StaticNeighbour) error {
+	if e.MAC.IsMulticast() {
+		return fmt.Errorf("neighbour %v: %v is a group address", e.Addr, e.MAC)
+	}
+	if _, ok := c.Connected(e.Addr); !ok || c.Own(e.Addr) {
+		return fmt.Errorf("neighbour %v: it is in no interface's subnet, or the switch itself", e.Addr)
+	}
+	return nil
 }
 
 // validateAddresses judges the addresses of interface i, also against those before them.

@@ -1,7 +1,10 @@
 package fib
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math/bits"
 	"time"
 
@@ -15,6 +18,14 @@ type Config struct {
 	Ports int
 	Max   int           // entries; DefaultMax
 	Age   time.Duration // of entries not seen again; DefaultAge
+	// Static are there from the start, at most Max, each of one station.
+	Static []Static
+}
+
+// Static is an entry for good.
+type Static struct {
+	MAC  wire.MAC
+	Port dataplane.PortID
 }
 
 // The defaults.
@@ -40,6 +51,7 @@ type Table struct {
 // Stats counts what operators ask for.
 type Stats struct {
 	Learnt, Moved, Aged uint64
+	Missed              uint64 // lookups of addresses that are not known
 	Full                uint64 // addresses that were not learnt for lack of room
 }
 
@@ -87,13 +99,35 @@ func New(cfg Config) *Table {
 	for port := range cfg.Ports {
 		t.flood.Add(dataplane.PortID(port))
 	}
+	for _, e := range cfg.Static {
+		if err := t.AddStatic(e.MAC, e.Port); err != nil {
+			panic("fib: " + err.Error()) // The owner has validated the configuration.
+		}
+	}
 	return t
+}
+
+// Validate returns every fault of the static entries of a switch with so many ports.
+func (c *Config) Validate(ports int) error {
+	var faults []error
+	if limit := cmp.Or(c.Max, DefaultMax); len(c.Static) > limit {
+		faults = append(faults, fmt.Errorf("%d static addresses of at most %d", len(c.Static),
+			limit))
+	}
+	for _, e := range c.Static {
+		if e.MAC.IsMulticast() || int(e.Port) >= ports {
+			faults = append(faults, fmt.Errorf("static address %v on port %d: want one station's, "+
+				"on one of %d ports", e.MAC, e.Port, ports))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // Lookup returns the port behind an address; false if none is known and the frame is flooded.
 func (t *Table) Lookup(now unit.Time, mac wire.MAC) (dataplane.PortID, bool) {
 	s := &t.slots[t.find(keyOf(mac))]
 	if s.key == 0 || t.tooOld(now, s) {
+		t.Stats.Missed++
 		return 0, false
 	}
 	return s.port, true
