@@ -43,8 +43,11 @@ type Prefixes []netip.Prefix
 
 // UnmarshalYAML reads either form.
 func (p *Prefixes) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.SequenceNode {
+	switch n.Kind {
+	case yaml.SequenceNode:
 		return n.Decode((*[]netip.Prefix)(p))
+	case yaml.MappingNode:
+		return fmt.Errorf("line %d: want an address as 10.0.1.1/24, or a list of them", n.Line)
 	}
 	*p = make(Prefixes, 1)
 	return n.Decode(&(*p)[0])

@@ -56,6 +56,14 @@ type NeighbourConfig struct {
 	Retransmit time.Duration
 	Waiting    int // frames that wait for one address; DefaultWaiting
 	Held       int // frames that wait for all addresses together; DefaultHeld
+	// Static are there from the start and stay, at most Max; each in a connected subnet.
+	Static []StaticNeighbour
+}
+
+// StaticNeighbour is an entry for good.
+type StaticNeighbour struct {
+	Addr netip.Addr
+	MAC  wire.MAC
 }
 
 // The defaults.
@@ -129,7 +137,7 @@ func (c *RouterConfig) Validate(ports int) error {
 	faults = append(faults, c.validateRoutes()...)
 	n := c.Neighbours
 	if n.Max < 0 || n.Timeout < 0 || n.Retransmit < 0 || n.Waiting < 0 || n.Held < 0 {
-		add("neighbours: %+v: nothing may be negative", n)
+		add("neighbours: nothing may be negative: %+v", n)
 	}
 	if limit := cmp.Or(n.Max, DefaultNeighbours); len(n.Static) > limit {
 		add("neighbours: %d static ones of at most %d", len(n.Static), limit)
