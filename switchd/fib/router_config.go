@@ -162,7 +162,7 @@ func (c *RouterConfig) ValidateNeighbour(e StaticNeighbour) error {
 		return fmt.Errorf("neighbour %v: %v is a group address", e.Addr, e.MAC)
 	}
 	if _, ok := c.Connected(e.Addr); !ok || c.Own(e.Addr) {
-		return fmt.Errorf("neighbour %v: it is in no interface's subnet, or the switch itself", e.Addr)
+		return fmt.Errorf("neighbour %v: in no interface's subnet, or the switch itself", e.Addr)
 	}
 	return nil
 }

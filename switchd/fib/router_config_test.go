@@ -46,7 +46,7 @@ func TestRouterConfig(t *testing.T) {
 		"is a group address":       setNeighbour("10.0.1.9", wire.Broadcast),
 		"or the switch itself":     setNeighbour("10.0.1.1", mac(1)),
 		"no interface's subnet":    setNeighbour("10.0.2.1", mac(1)),
-		"2 static ones of at":      func(c *RouterConfig) { c.Neighbours.Max = 1; twoNeighbours(c) },
+		"2 static ones of at":      twoNeighbours,
 		"remedy 3":                 func(c *RouterConfig) { c.Incomplete = remedies },
 		"class 8":                  func(c *RouterConfig) { c.Class = 8 },
 		"there already":            func(c *RouterConfig) { c.Routes[1] = c.Routes[0] },
@@ -83,6 +83,7 @@ func setNeighbour(addr string, m wire.MAC) func(*RouterConfig) {
 }
 
 func twoNeighbours(c *RouterConfig) {
+	c.Neighbours.Max = 1
 	for i, addr := range hops("10.0.1.9", "10.0.1.10") {
 		c.Neighbours.Static = append(c.Neighbours.Static, StaticNeighbour{addr, mac(i)})
 	}
