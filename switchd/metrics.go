@@ -31,6 +31,9 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for i := range queueMetrics {
 		out <- queueMetrics[i].desc
 	}
+	for i := range qosMetrics {
+		out <- qosMetrics[i].desc
+	}
 	for i := range groupMetrics {
 		out <- groupMetrics[i].desc
 	}
@@ -87,6 +90,9 @@ func collectPort(out chan<- prometheus.Metric, p *pipeline.PortSnapshot) {
 		label := strconv.Itoa(n)
 		for j := range queueMetrics {
 			queueMetrics[j].send(out, &p.Queues[n], p.Name, label)
+		}
+		for j := range qosMetrics {
+			qosMetrics[j].send(out, &p.Queues[n], p.Name, label)
 		}
 		sendDrops(out, queueDropped, &p.Queues[n].Dropped, p.Name, label)
 	}
