@@ -28,6 +28,9 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for i := range priorityMetrics {
 		out <- priorityMetrics[i].desc
 	}
+	for i := range watchdogMetrics {
+		out <- watchdogMetrics[i].desc
+	}
 	for i := range queueMetrics {
 		out <- queueMetrics[i].desc
 	}
@@ -86,6 +89,7 @@ func collectPort(out chan<- prometheus.Metric, p *pipeline.PortSnapshot) {
 		}
 		sendDrops(out, portDropped, &p.Dropped[n], p.Name, label)
 	}
+	collectWatchdog(out, p)
 	for n := range p.Queues {
 		label := strconv.Itoa(n)
 		for j := range queueMetrics {
