@@ -46,6 +46,7 @@ type Table struct {
 	slots     []slot
 	flood     dataplane.PortSet
 	sweepAt   unit.Time // when a full table may be swept again
+	static    []Static  // by configuration
 }
 
 // Stats counts what operators ask for.
@@ -94,16 +95,11 @@ func New(cfg Config) *Table {
 	if cfg.Age == 0 {
 		cfg.Age = DefaultAge
 	}
-	// At most half full, so that probes are short.
-	t := &Table{age: cfg.Age, max: cfg.Max, slots: make([]slot, 1<<bits.Len(uint(2*cfg.Max-1)))}
+	t := &Table{age: cfg.Age, max: cfg.Max, slots: make([]slot, slotsFor(cfg.Max))}
 	for port := range cfg.Ports {
 		t.flood.Add(dataplane.PortID(port))
 	}
-	for _, e := range cfg.Static {
-		if err := t.AddStatic(e.MAC, e.Port); err != nil {
-			panic("fib: " + err.Error()) // The owner has validated the configuration.
-		}
-	}
+	t.Reconfigure(cfg)
 	return t
 }
 
@@ -122,6 +118,9 @@ func (c *Config) Validate(ports int) error {
 	}
 	return errors.Join(faults...)
 }
+
+// slotsFor is twice as many as entries, so that probes are short, and a power of two.
+func slotsFor(entries int) int { return 1 << bits.Len(uint(2*entries-1)) }
 
 // Lookup returns the port behind an address; false if none is known and the frame is flooded.
 func (t *Table) Lookup(now unit.Time, mac wire.MAC) (dataplane.PortID, bool) {
