@@ -25,6 +25,7 @@ import (
 type server struct {
 	*daemon.Daemon
 	sw      *pipeline.Switch
+	cfg     *Config
 	names   map[string]dataplane.PortID
 	sampler *daemon.Sampler
 	sampled *QueueLength
@@ -50,7 +51,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{sw: sw, names: make(map[string]dataplane.PortID), params: c.Parameters()}
+	s := &server{sw: sw, cfg: c, names: make(map[string]dataplane.PortID), params: c.Parameters()}
 	for i, p := range c.Ports {
 		s.names[p.Name] = dataplane.PortID(i)
 	}
@@ -83,6 +84,7 @@ func (s *server) snapshot(dst *pipeline.Snapshot) error {
 
 func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/status", s.status)
+	daemon.Handle(mux, "GET /v1/state", s.state)
 	daemon.Handle(mux, "POST /v1/sample", s.sample)
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
