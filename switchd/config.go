@@ -1,38 +1,63 @@
 package switchd
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/qos"
+	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
-// Config is switchd's configuration. Keys are SONiC's, in lower case; values that SONiC writes as
-// texts are numbers here. Default returns the switch of [DCQCN].
+// Config is switchd's configuration. Keys are SONiC's, in lower case. Default returns the switch of
+// [DCQCN].
+//
+// What a port does with traffic class, buffer, queue and PFC comes from Simple, which says it once
+// for all ports, or from the tables of a config_db.json; QoS then changes single fields of either.
+// Tables puts the three together.
 type Config struct {
 	daemon.Common `yaml:",inline"`
 
 	Ports []daemon.PortConfig `yaml:"ports"`
 
-	// Classification: DSCP or PCP to traffic class, which is also the PFC priority.
-	Trust       string          `yaml:"trust"` // dscp or pcp
-	DSCPToTC    map[uint8]uint8 `yaml:"dscp_to_tc_map"`
-	Dot1pToTC   map[uint8]uint8 `yaml:"dot1p_to_tc_map"`
-	DefaultTC   uint8           `yaml:"default_tc"` // without the trusted field, or not in the map
-	TCToPG      map[uint8]uint8 `yaml:"tc_to_priority_group_map"`
-	TCToQueue   map[uint8]uint8 `yaml:"tc_to_queue_map"`
-	FloodTC     uint8           `yaml:"flood_tc"`     // of flooded frames whose class is lossless
-	PFCEnable   []uint8         `yaml:"pfc_enable"`   // lossless priorities
-	PauseQuanta uint16          `yaml:"pause_quanta"` // time in an XOFF, in 512 bit times
+	ConfigDB string `yaml:"config_db,omitempty"` // file; replaces Simple
+	Simple   `yaml:",inline"`
+	QoS      Overlay `yaml:"qos,omitempty"`
+	Options  `yaml:",inline"`
+
+	database *sonic.Tables // of ConfigDB, once resolved
+	remarks  []sonic.Remark
+}
+
+// Simple is the QoS of a switch whose ports are all alike.
+type Simple struct {
+	DSCPToTC  CodePoints      `yaml:"dscp_to_tc_map"`
+	Dot1pToTC map[uint8]uint8 `yaml:"dot1p_to_tc_map"`
+	TCToPG    map[uint8]uint8 `yaml:"tc_to_priority_group_map"`
+	TCToQueue map[uint8]uint8 `yaml:"tc_to_queue_map"`
+	PFCEnable []uint8         `yaml:"pfc_enable"` // lossless priorities
+	PFCAsym   bool            `yaml:"pfc_asym"`   // obey every priority, pause those of pfc_enable
 
 	Pool      BufferPool    `yaml:"buffer_pool"`
 	Lossless  BufferProfile `yaml:"lossless_profile"`
 	Lossy     BufferProfile `yaml:"lossy_profile"`
 	WRED      WREDProfile   `yaml:"wred_profile"` // of the lossless queues
 	Scheduler Scheduler     `yaml:"scheduler"`
+	Watchdog  Watchdog      `yaml:"pfc_wd,omitempty"`
+}
+
+// Options are what SONiC has no words for, or says in tables that are not about QoS.
+type Options struct {
+	Trust       string     `yaml:"trust"`        // dscp or pcp; empty: by the maps of a config_db
+	DefaultTC   uint8      `yaml:"default_tc"`   // without the trusted field, or not in the map
+	FloodTC     uint8      `yaml:"flood_tc"`     // of flooded frames whose class is lossless
+	PauseQuanta uint16     `yaml:"pause_quanta"` // time in an XOFF, in 512 bit times
+	PauseDelay  PauseDelay `yaml:"pause_delay"`  // until an XOFF that came takes effect
+	Cell        unit.Bytes `yaml:"cell_size"`    // what is stored takes whole cells; 0: bytes
+
+	QCN       QCN       `yaml:"qcn,omitempty"`
+	Telemetry Telemetry `yaml:"telemetry,omitempty"`
 
 	MACAgeing time.Duration `yaml:"mac_ageing"`
 	MACLimit  int           `yaml:"mac_limit"` // entries
@@ -43,16 +68,20 @@ type Config struct {
 // BufferPool is the shared buffer.
 type BufferPool struct {
 	Size unit.Bytes `yaml:"size"`
+	XOFF unit.Bytes `yaml:"xoff,omitempty"` // headroom that all groups share; 0: each has its own
 }
 
 // BufferProfile is what a priority group may store.
 type BufferProfile struct {
-	Size      unit.Bytes `yaml:"size"`                // reserved
-	DynamicTh *int       `yaml:"dynamic_th"`          // n: limit = 2^n x free
-	StaticTh  unit.Bytes `yaml:"static_th,omitempty"` // instead of dynamic_th
-	XOFF      unit.Bytes `yaml:"xoff,omitempty"`      // headroom; lossless only
-	XON       unit.Bytes `yaml:"xon,omitempty"`       // resume at or below this use
-	XONOffset unit.Bytes `yaml:"xon_offset,omitempty"`
+	Size unit.Bytes `yaml:"size"` // reserved
+	// The limit is alpha times what is free, or fixed. Alpha is written in one of three ways.
+	DynamicTh *sonic.Alpha `yaml:"dynamic_th"`          // n: alpha = 2^n; or a fraction as 1/16
+	Alpha     Fraction     `yaml:"alpha,omitempty"`     // as in [RDMA at scale] 6.2
+	Beta      Fraction     `yaml:"beta,omitempty"`      // as in [DCQCN] section 4: alpha = beta/8
+	StaticTh  unit.Bytes   `yaml:"static_th,omitempty"` // instead
+	XOFF      unit.Bytes   `yaml:"xoff,omitempty"`      // headroom; lossless only
+	XON       unit.Bytes   `yaml:"xon,omitempty"`       // resume at or below this use
+	XONOffset unit.Bytes   `yaml:"xon_offset,omitempty"`
 }
 
 // WREDProfile marks (ECN) on the instantaneous queue. The names stand for Kmin, Kmax and Pmax.
@@ -60,6 +89,7 @@ type WREDProfile struct {
 	MinThreshold    unit.Bytes `yaml:"green_min_threshold"`
 	MaxThreshold    unit.Bytes `yaml:"green_max_threshold"`
 	DropProbability float64    `yaml:"green_drop_probability"` // percent
+	Drop            bool       `yaml:"wred_green_enable"`      // drop what is not ECN-capable
 	ECN             string     `yaml:"ecn"`                    // ecn_all or ecn_none
 	At              string     `yaml:"mark_at"`                // enqueue or dequeue
 }
@@ -67,33 +97,77 @@ type WREDProfile struct {
 // Scheduler says how the queues share the port.
 type Scheduler struct {
 	Strict []uint8       `yaml:"strict"` // queues served before all others, highest first
-	Weight map[uint8]int `yaml:"weight"` // DWRR weight of the others, 1 to 100; 1 if absent
+	Weight map[uint8]int `yaml:"weight"` // of the others, 1 to 100; 1 if absent
+	Type   string        `yaml:"type"`   // of the weights: DWRR shares bytes, WRR frames
+	// Guaranteed and greatest rate, by queue, and the greatest of a port; 0 or absent is none.
+	MinRate  map[uint8]unit.Rate `yaml:"min_rate,omitempty"`
+	MaxRate  map[uint8]unit.Rate `yaml:"max_rate,omitempty"`
+	PortRate unit.Rate           `yaml:"port_rate,omitempty"`
+}
+
+// Watchdog is the PFC storm watchdog of every port.
+type Watchdog struct {
+	// Preset gives what the other fields leave out: sonic (`pfcwd start_default`) or sigcomm16
+	// ([RDMA at scale] 4.3). Without a preset and an action there is no watchdog.
+	Preset      string        `yaml:"preset,omitempty"`
+	Action      string        `yaml:"action,omitempty"` // drop, forward, alert
+	Rule        string        `yaml:"rule,omitempty"`   // paused or undrained
+	Detection   time.Duration `yaml:"detection_time,omitempty"`
+	Restoration time.Duration `yaml:"restoration_time,omitempty"`
+	Poll        time.Duration `yaml:"poll_interval,omitempty"`
+}
+
+// QCN is the QCN congestion point of some queues. [QCN] section 2.
+type QCN struct {
+	Queues  []uint8    `yaml:"queues"` // none: off
+	Qeq     unit.Bytes `yaml:"q_eq"`
+	W       float64    `yaml:"w"`
+	Base    unit.Bytes `yaml:"sample_base"`
+	Jitter  float64    `yaml:"jitter"`      // 0 to below 1
+	Headers int        `yaml:"cnm_headers"` // bytes of the sampled frame in a CNM
+}
+
+// Telemetry stamps frames at dequeue with what they met.
+type Telemetry struct {
+	Queues   []uint8    `yaml:"queues"` // none: off
+	Switch   uint32     `yaml:"switch_id"`
+	Hops     int        `yaml:"hops"`
+	MaxFrame unit.Bytes `yaml:"max_frame"` // a stamp that would make a frame longer is left out
 }
 
 // Default is the switch of [DCQCN] section 4 with the parameters of figure 14: 12 MB shared,
 // 22.4 KB of headroom, beta = 8 (which is alpha = 1), Kmin 5 KB, Kmax 200 KB, Pmax 1 %.
 func Default() Config {
-	alpha := [2]int{} // Two, because decoding a profile writes through its pointer.
+	// One for each profile, because decoding writes through the pointer.
+	lossless, lossy := sonic.Alpha{Num: 1, Den: 1}, sonic.Alpha{Num: 1, Den: 1}
+	qcn := qos.NetFPGA()
 	return Config{
-		Trust:       "dscp",
-		DSCPToTC:    map[uint8]uint8{3: 3, 4: 4, 26: 3, 48: 6},
-		Dot1pToTC:   map[uint8]uint8{0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7},
-		TCToPG:      identity(),
-		TCToQueue:   identity(),
-		PFCEnable:   []uint8{3, 4},
-		PauseQuanta: 0xffff,
-		Pool:        BufferPool{Size: 12 * unit.MB},
-		Lossless: BufferProfile{DynamicTh: &alpha[0], XOFF: 22_400,
-			XONOffset: 3000}, // [DCQCN] section 4: two MTU
-		Lossy: BufferProfile{DynamicTh: &alpha[1]},
-		WRED: WREDProfile{MinThreshold: 5 * unit.KB, MaxThreshold: 200 * unit.KB,
-			DropProbability: 1, ECN: "ecn_all", At: "enqueue"},
-		// CNPs travel in class 6: [DCQCN] section 3.3, "we send CNPs with high priority".
-		Scheduler: Scheduler{Strict: []uint8{6}},
-		MACAgeing: 300 * time.Second,
-		MACLimit:  16384,
-		Frames:    16384,
-		Seed:      1,
+		Simple: Simple{
+			DSCPToTC:  roceDSCP(),
+			Dot1pToTC: identity(),
+			TCToPG:    identity(),
+			TCToQueue: identity(),
+			PFCEnable: []uint8{3, 4},
+			Pool:      BufferPool{Size: 12 * unit.MB},
+			Lossless: BufferProfile{DynamicTh: &lossless, XOFF: 22_400,
+				XONOffset: 3000}, // [DCQCN] section 4: two MTU
+			Lossy: BufferProfile{DynamicTh: &lossy},
+			WRED: WREDProfile{MinThreshold: 5 * unit.KB, MaxThreshold: 200 * unit.KB,
+				DropProbability: 1, ECN: "ecn_all", At: "enqueue"},
+			// CNPs travel in class 6: [DCQCN] section 3.3, "we send CNPs with high priority".
+			Scheduler: Scheduler{Strict: []uint8{6}, Type: "DWRR"},
+		},
+		Options: Options{
+			Trust:       "dscp",
+			PauseQuanta: 0xffff,
+			QCN: QCN{Queues: []uint8{}, Qeq: qcn.Qeq, W: qcn.W, Base: qcn.Base,
+				Jitter: qcn.Jitter, Headers: qcn.Headers},
+			Telemetry: Telemetry{Queues: []uint8{}, Hops: 8, MaxFrame: 1514},
+			MACAgeing: 300 * time.Second,
+			MACLimit:  16384,
+			Frames:    16384,
+			Seed:      1,
+		},
 	}
 }
 
@@ -114,118 +188,17 @@ func Load(path string) (*Config, error) {
 	return &c, nil
 }
 
-// faults collects what is wrong, each with its field path.
-type faults []daemon.Fault
-
-func (f *faults) unless(ok bool, path, format string, args ...any) {
-	if !ok {
-		*f = append(*f, daemon.Fault{Path: path, Problem: fmt.Sprintf(format, args...)})
+// MarshalYAML leaves out what a config_db replaces, so that what is written is read again.
+func (c Config) MarshalYAML() (any, error) {
+	if c.ConfigDB == "" {
+		type plain Config
+		return plain(c), nil
 	}
-}
-
-// Validate returns every fault.
-func (c *Config) Validate() []daemon.Fault {
-	f := faults(c.Common.Validate())
-	f.unless(len(c.Ports) > 0, "ports", "a switch needs at least one")
-	names := make(map[string]bool)
-	for i := range c.Ports {
-		path := fmt.Sprintf("ports[%d]", i)
-		f = append(f, c.Ports[i].Validate(path)...)
-		f.unless(!names[c.Ports[i].Name], path+".name", "%q is there already", c.Ports[i].Name)
-		names[c.Ports[i].Name] = true
-	}
-	f.unless(c.Trust == "dscp" || c.Trust == "pcp", "trust", "%q: want dscp or pcp", c.Trust)
-	f.class("default_tc", c.DefaultTC)
-	f.class("flood_tc", c.FloodTC)
-	f.classes("dscp_to_tc_map", c.DSCPToTC, 64)
-	f.classes("dot1p_to_tc_map", c.Dot1pToTC, 8)
-	f.classes("tc_to_priority_group_map", c.TCToPG, classify.Classes)
-	f.classes("tc_to_queue_map", c.TCToQueue, classify.Classes)
-	for i, p := range c.PFCEnable {
-		f.class(fmt.Sprintf("pfc_enable[%d]", i), p)
-	}
-	f.unless(!slices.Contains(c.PFCEnable, c.FloodTC), "flood_tc", "%d is lossless", c.FloodTC)
-	c.validateGroups(&f)
-	f.unless(c.PauseQuanta > 0, "pause_quanta", "must be 1 to 65535")
-	c.validateBuffer(&f)
-	c.validateQueues(&f)
-	f.unless(c.MACAgeing > 0, "mac_ageing", "must be positive, as 300s")
-	f.unless(c.MACLimit > 0, "mac_limit", "must be positive")
-	f.unless(c.Frames > 0, "frames", "must be positive")
-	return f
-}
-
-// validateGroups refuses a priority group that lossless and lossy classes share: a lossy sender
-// would fill the headroom, and no PFC frame would stop it.
-func (c *Config) validateGroups(f *faults) {
-	lossless := make(map[uint8]bool)
-	for _, tc := range c.PFCEnable {
-		if pg, mapped := c.TCToPG[tc]; mapped {
-			lossless[pg] = true
-		}
-	}
-	for _, tc := range sortedKeys(c.TCToPG) {
-		f.unless(slices.Contains(c.PFCEnable, tc) || !lossless[c.TCToPG[tc]],
-			fmt.Sprintf("tc_to_priority_group_map.%d", tc),
-			"group %d is lossless, class %d is not in pfc_enable", c.TCToPG[tc], tc)
-	}
-}
-
-func (f *faults) class(path string, tc uint8) {
-	f.unless(tc < classify.Classes, path, "%d: want 0 to %d", tc, classify.Classes-1)
-}
-
-func (f *faults) classes(path string, m map[uint8]uint8, keys uint8) {
-	for _, k := range sortedKeys(m) {
-		at := fmt.Sprintf("%s.%d", path, k)
-		f.unless(k < keys, at, "%d: want 0 to %d", k, keys-1)
-		f.class(at, m[k])
-	}
-}
-
-func (c *Config) validateBuffer(f *faults) {
-	f.unless(c.Pool.Size > 0, "buffer_pool.size", "must be positive, as 12MB")
-	for _, p := range []struct {
-		path string
-		*BufferProfile
-		lossless bool
-	}{{"lossless_profile", &c.Lossless, true}, {"lossy_profile", &c.Lossy, false}} {
-		f.unless((p.DynamicTh == nil) != (p.StaticTh == 0), p.path,
-			"give either dynamic_th or static_th (dynamic_th: null ends the default)")
-		f.unless(p.DynamicTh == nil || (*p.DynamicTh >= -10 && *p.DynamicTh <= 10),
-			p.path+".dynamic_th", "want -10 to 10 (alpha = 2^n)")
-		f.unless(p.Size >= 0 && p.StaticTh >= 0 && p.XON >= 0 && p.XONOffset >= 0, p.path,
-			"sizes must not be negative")
-		f.unless(p.lossless == (p.XOFF > 0), p.path+".xoff",
-			"a lossless profile needs headroom, a lossy one has none")
-	}
-}
-
-func (c *Config) validateQueues(f *faults) {
-	w := &c.WRED
-	f.unless(w.MinThreshold >= 0 && w.MinThreshold <= w.MaxThreshold, "wred_profile",
-		"want 0 <= green_min_threshold <= green_max_threshold")
-	f.unless(w.DropProbability >= 0 && w.DropProbability <= 100,
-		"wred_profile.green_drop_probability", "%v: want 0 to 100 percent", w.DropProbability)
-	f.unless(w.ECN == "ecn_all" || w.ECN == "ecn_none", "wred_profile.ecn",
-		"%q: want ecn_all or ecn_none", w.ECN)
-	f.unless(w.At == "enqueue" || w.At == "dequeue", "wred_profile.mark_at",
-		"%q: want enqueue or dequeue", w.At)
-	for i, q := range c.Scheduler.Strict {
-		f.class(fmt.Sprintf("scheduler.strict[%d]", i), q)
-	}
-	for _, q := range sortedKeys(c.Scheduler.Weight) {
-		at := fmt.Sprintf("scheduler.weight.%d", q)
-		f.class(at, q)
-		weight := c.Scheduler.Weight[q]
-		f.unless(weight >= 1 && weight <= 100, at, "%d: want 1 to 100", weight)
-	}
-}
-
-func sortedKeys[V any](m map[uint8]V) (keys []uint8) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return struct {
+		daemon.Common `yaml:",inline"`
+		Ports         []daemon.PortConfig `yaml:"ports"`
+		ConfigDB      string              `yaml:"config_db"`
+		QoS           Overlay             `yaml:"qos,omitempty"`
+		Options       `yaml:",inline"`
+	}{c.Common, c.Ports, c.ConfigDB, c.QoS, c.Options}, nil
 }

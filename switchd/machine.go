@@ -2,17 +2,15 @@ package switchd
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
-	"github.com/rocelab/rocelab/dataplane/classify"
-	"github.com/rocelab/rocelab/dataplane/daemon"
-	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/fib"
 	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 	"github.com/rocelab/rocelab/switchd/qos"
+	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
 // maxFrame is what a weight of 1 sends in a round: the largest frame of a standard MTU.
@@ -20,31 +18,36 @@ const maxFrame = 1518 * unit.Bytes(1)
 
 // Machine converts a valid configuration into the machine's units.
 func (c *Config) Machine() (pipeline.Config, error) {
+	t, faults := c.Tables()
+	if len(faults) > 0 {
+		return pipeline.Config{}, fmt.Errorf("switch configuration: %s: %s", faults[0].Path,
+			faults[0].Problem)
+	}
+	return c.machine(t)
+}
+
+// machine is the switch that runs the given tables, with ports and options of c.
+func (c *Config) machine(t *sonic.Tables) (pipeline.Config, error) {
+	row := t.Switch[sonic.Global]
 	m := pipeline.Config{
-		Pools:      []mmu.Pool{{Name: "ingress_lossless_pool", Size: c.Pool.Size}},
-		FloodClass: c.FloodTC,
+		FloodClass: row.FloodTC,
+		Cell:       row.Cell,
 		MACs:       fib.Config{Max: c.MACLimit, Age: c.MACAgeing},
 		Seed:       c.Seed,
+		Telemetry:  c.Telemetry.config(),
 	}
-	for i, p := range c.Ports {
-		port := pipeline.Port{Name: p.Name, Rate: p.Rate, MAC: pauseSource(i),
-			Quanta: c.PauseQuanta, Classify: c.classes(), Map: qos.Identity(),
-			Scheduler: c.schedule()}
-		for tc, pg := range c.TCToPG {
-			port.Map.Group[tc] = mmu.PG(pg)
+	b := builder{t: t, row: row, pools: make(map[string]int)}
+	m.Pools, m.EgressPools = b.pool(sonic.Ingress), b.pool(sonic.Egress)
+	for i := range c.Ports {
+		port, err := b.port(c.Ports[i].Name)
+		if err != nil {
+			return m, fmt.Errorf("switch configuration: port %s: %w", c.Ports[i].Name, err)
 		}
-		for tc, q := range c.TCToQueue {
-			port.Map.Queue[tc] = mmu.Queue(q)
+		port.Rate, port.MAC = c.Ports[i].Rate, pauseSource(i)
+		port.PauseDelay = c.PauseDelay.At(port.Rate)
+		for _, q := range c.QCN.Queues {
+			port.Queues[q].QCN = c.QCN.config()
 		}
-		for g := range port.Groups {
-			port.Groups[g] = c.Lossy.profile()
-		}
-		for _, tc := range c.PFCEnable {
-			port.PFCSend = port.PFCSend.With(pfc.Priority(tc))
-			port.Groups[port.Map.Group[tc]] = c.Lossless.profile()
-			port.Queues[port.Map.Queue[tc]].WRED = c.WRED.profile()
-		}
-		port.PFCObey = port.PFCSend
 		m.Ports = append(m.Ports, port)
 	}
 	if err := m.Validate(); err != nil {
@@ -53,79 +56,35 @@ func (c *Config) Machine() (pipeline.Config, error) {
 	return m, nil
 }
 
-// pauseSource is the source address of a port's PFC frames: locally administered, by port.
-func pauseSource(port int) wire.MAC {
-	return wire.MAC{0x02, 0x72, 0xff, 0, byte(port >> 8), byte(port)}
+// builder turns the rows of a port into what the machine is told.
+type builder struct {
+	t     *sonic.Tables
+	row   sonic.Switch
+	pools map[string]int // index of each pool among those of its direction
 }
 
-func (c *Config) classes() (m classify.Map) {
-	if c.Trust == "pcp" {
-		m.Trust = classify.TrustPCP
+// pool lists the pools of one direction in the order of their names.
+func (b *builder) pool(d sonic.Direction) (pools []mmu.Pool) {
+	for _, name := range slices.Sorted(maps.Keys(b.t.Pools)) {
+		if p := b.t.Pools[name]; p.Type == d {
+			b.pools[name] = len(pools)
+			pools = append(pools, mmu.Pool{Name: name, Size: p.Size, SharedHeadroom: p.XOFF})
+		}
 	}
-	m.Default = c.DefaultTC
-	for i := range m.DSCP {
-		m.DSCP[i] = c.DefaultTC
-	}
-	for dscp, tc := range c.DSCPToTC {
-		m.DSCP[dscp] = tc
-	}
-	for i := range m.PCP {
-		m.PCP[i] = c.DefaultTC
-	}
-	for pcp, tc := range c.Dot1pToTC {
-		m.PCP[pcp] = tc
-	}
-	return m
+	return pools
 }
 
-func (p *BufferProfile) profile() mmu.Profile {
-	out := mmu.Profile{Reserved: p.Size, Limit: mmu.Limit{Static: p.StaticTh}, XON: p.XON,
-		Lossless: p.XOFF > 0, Headroom: p.XOFF, XONOffset: p.XONOffset}
-	if p.DynamicTh != nil {
-		out.Limit = mmu.Alpha(1<<max(*p.DynamicTh, 0), 1<<max(-*p.DynamicTh, 0))
-	}
-	return out
+func (c *QCN) config() qos.QCNConfig {
+	return qos.QCNConfig{Qeq: c.Qeq, W: c.W, Base: c.Base, Jitter: c.Jitter, Headers: c.Headers}
 }
 
-func (w *WREDProfile) profile() (out qos.WREDConfig) {
-	if w.ECN == "ecn_all" {
-		out.Mark = qos.Curve{Kmin: w.MinThreshold, Kmax: w.MaxThreshold,
-			Pmax: w.DropProbability / 100}
+func (c *Telemetry) config() pipeline.Telemetry {
+	if len(c.Queues) == 0 {
+		return pipeline.Telemetry{}
 	}
-	if w.At == "dequeue" {
-		out.At = qos.AtDequeue
+	t := pipeline.Telemetry{Switch: c.Switch, Hops: c.Hops, MaxFrame: c.MaxFrame}
+	for _, q := range c.Queues {
+		t.Queues = t.Queues.With(mmu.Queue(q))
 	}
-	return out
-}
-
-func (c *Config) schedule() qos.DWRRConfig {
-	s := qos.DWRRConfig{MTU: maxFrame}
-	for q := range s.Weight {
-		s.Weight[q] = 1
-	}
-	for q, w := range c.Scheduler.Weight {
-		s.Weight[q] = w
-	}
-	for _, q := range c.Scheduler.Strict {
-		s.Strict = s.Strict.With(mmu.Queue(q))
-	}
-	return s
-}
-
-// Parameters are the settings that a reader of results needs.
-func (c *Config) Parameters() []daemon.Parameter {
-	list := []daemon.Parameter{
-		{Name: "buffer", Value: c.Pool.Size.String()},
-		{Name: "headroom", Value: c.Lossless.XOFF.String()},
-		{Name: "Kmin", Value: c.WRED.MinThreshold.String()},
-		{Name: "Kmax", Value: c.WRED.MaxThreshold.String()},
-		{Name: "Pmax", Value: fmt.Sprintf("%g %%", c.WRED.DropProbability)},
-		{Name: "PFC priorities",
-			Value: fmt.Sprintf("%d", slices.Sorted(slices.Values(c.PFCEnable)))},
-	}
-	if c.Lossless.DynamicTh != nil {
-		list = append(list, daemon.Parameter{Name: "alpha",
-			Value: fmt.Sprintf("2^%d", *c.Lossless.DynamicTh)})
-	}
-	return list
+	return t
 }

@@ -146,10 +146,10 @@ func useState(u mmu.Use) UseState {
 }
 
 func portState(p *pipeline.PortSnapshot) PortState {
-	st := PortState{Name: p.Name, Up: p.Up, PFCSend: priorities(p.PFCSend),
-		PFCObey: priorities(p.PFCObey), Received: p.Received, Sent: p.Sent,
+	st := PortState{Name: p.Name, Up: p.Up, PFCSend: listed(p.PFCSend),
+		PFCObey: listed(p.PFCObey), Received: p.Received, Sent: p.Sent,
 		ControlReceived: p.ControlReceived, ControlSent: p.ControlSent,
-		Paused: priorities(p.Paused), Pausing: priorities(p.Pausing), Watchdog: watchdogState(p)}
+		Paused: listed(p.Paused), Pausing: listed(p.Pausing), Watchdog: watchdogState(p)}
 	for tc := range p.Dropped {
 		st.DroppedPackets = append(st.DroppedPackets, byReason(&p.Dropped[tc]))
 	}
@@ -199,8 +199,8 @@ func watchdogState(p *pipeline.PortSnapshot) WatchdogState {
 	return st
 }
 
-// priorities lists a set; an empty one is an empty list.
-func priorities(s pfc.Set) []int {
+// listed is the priorities of a set; an empty one is an empty list.
+func listed(s pfc.Set) []int {
 	list := []int{}
 	for p := range s.All() {
 		list = append(list, int(p))

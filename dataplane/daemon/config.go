@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -39,13 +40,16 @@ func Decode(name string, text []byte, cfg Validator) error {
 	if err := strict(name, text, cfg); err != nil {
 		return err
 	}
-	faults := cfg.Validate()
-	if len(faults) == 0 {
-		return nil
-	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	var faults []Fault
+	if r, ok := cfg.(Resolver); ok {
+		faults = r.Resolve(Source{filepath.Dir(name), &root})
+	}
+	if faults = append(faults, cfg.Validate()...); len(faults) == 0 {
+		return nil
 	}
 	var all []error
 	for _, f := range faults {

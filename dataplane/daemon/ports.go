@@ -12,12 +12,15 @@ import (
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/netspace"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 )
 
 // ports opens a daemon's ports in its network namespace.
 type ports struct {
+	node  string // the daemon's name
 	netns string
+	mac   func(port int) wire.MAC
 	opts  xsk.Options
 	load  func(port int) (*bpf.Program, error)
 	log   *slog.Logger
@@ -36,6 +39,18 @@ func (w *portWire) Stats() loop.WireStats {
 		st.OnDevice = c.Received
 	}
 	return st
+}
+
+// SetFilter puts the watchdog's verdict into force.
+func (w *portWire) SetFilter(classes uint8) error { return w.prog.SetWatchdog(classes) }
+
+// Filtered reads what the program counts in shared memory.
+func (w *portWire) Filtered() (f loop.Filtered) {
+	f.Told = w.prog.FilteredTold()
+	for class := range f.Classes {
+		f.Classes[class] = w.prog.Filtered(uint8(class))
+	}
+	return f
 }
 
 // Close detaches the program after the socket, so that no frame is redirected to nowhere.
@@ -120,7 +135,9 @@ func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 		all = append(all, loop.Port{
 			Name: cfg.Name, Wire: wire,
 			TxLink: number(cfg.TxLink), RxLink: number(cfg.RxLink),
-			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay, Seed: uint64(i)},
+			MAC: p.mac(i),
+			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay,
+				Seed: link.SeedOf(p.node + ":" + cfg.Name)},
 			Open: func() (loop.Wire, error) { return p.reopen(i, cfg.Name) },
 		})
 	}

@@ -28,6 +28,7 @@ type port struct {
 	inlet   unit.Serial    // of arrivals from a sender that nobody paces
 	awaited unit.Time      // when the frame arrives that is waited for
 	missing int64          // real time since which it is
+	filter  filter
 }
 
 // patience is for how long, in real time, a frame may be on its way in the kernel. Softirqs are put
@@ -40,6 +41,7 @@ func (p *port) receive() {
 		return
 	}
 	l := p.loop
+	p.filtered()
 	for n := burst; n == burst; {
 		n = p.Wire.Receive(l.cfg.Pool, l.arrived[:])
 		for i := range l.arrived[:n] {
@@ -47,6 +49,7 @@ func (p *port) receive() {
 		}
 	}
 	if p.RxLink != NoLink {
+		p.settleFiltered()
 		p.giveUp()
 	}
 }
@@ -57,7 +60,7 @@ func (p *port) arrive(a *Arrival) {
 	l := p.loop
 	if p.RxLink != NoLink {
 		at, lost, ok := l.cfg.Links.Take(p.RxLink, check(a.Frame), l.now)
-		if lost > 0 {
+		if lost = p.excuse(lost); lost > 0 {
 			p.forgot(lost)
 		}
 		if ok {
@@ -146,7 +149,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // its arrival is not told, and the clock does not wait for it.
 func forKernel(kind frame.Kind) bool {
 	return kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6 ||
-		kind == frame.Malformed
+		kind == frame.Malformed || kind == frame.MACControl
 }
 
 // told reports whether the other end is told when a frame arrives.
@@ -157,7 +160,7 @@ func (p *port) told(f *frame.Frame) bool {
 // Launch is called by the engine when the first bit of f leaves. A frame whose arrival can be told
 // goes to the kernel at once and crosses it while it is on the emulated link.
 func (p *port) Launch(start, arrive unit.Time, f *frame.Frame) bool {
-	if p.loop.tap != nil {
+	if p.loop.tap != nil && !f.Meta.Watched {
 		p.loop.tap(start, p.id, Out, f)
 	}
 	if !p.told(f) {
@@ -262,6 +265,8 @@ func (p *port) down(why error) {
 	}
 	l.cfg.Log.Warn("port is down", "port", p.Name, "reason", why)
 	p.past = p.wireStats()
+	p.filtered()
+	p.filter.seen = Filtered{}
 	p.Wire.Close()
 	p.Wire = nil
 	for _, f := range p.backlog {
@@ -271,8 +276,15 @@ func (p *port) down(why error) {
 	p.backlog = p.backlog[:0]
 	l.stats.PortsDown++
 	l.node.SetLink(p.id, false)
+	p.tell(false, why.Error())
 	if p.Open != nil {
 		go p.reopen()
+	}
+}
+
+func (p *port) tell(up bool, why string) {
+	if p.loop.cfg.OnLink != nil {
+		p.loop.cfg.OnLink(p.loop.now, p.id, up, why)
 	}
 }
 
@@ -293,8 +305,13 @@ func (p *port) reopen() {
 		}
 		err = l.Do(func(unit.Time) {
 			p.Wire = wire
+			if err := p.setFilter(); err != nil {
+				l.cfg.Log.Warn("the watchdog's verdict is not in force", "port", p.Name,
+					"reason", err)
+			}
 			l.node.SetLink(p.id, true)
 			l.cfg.Log.Info("port is up again", "port", p.Name)
+			p.tell(true, "the device is back")
 		})
 		if err != nil {
 			wire.Close()

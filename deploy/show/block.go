@@ -11,9 +11,9 @@ import (
 	"github.com/rocelab/rocelab/switchd"
 )
 
-// SchemaVersion is the version of every JSON object here. It rises when a key changes its meaning or
-// goes; new keys may come without. Counters are JSON numbers: those above 2^53 lose digits in tools
-// that read numbers as doubles, as jq does.
+// SchemaVersion is the version of every JSON object here. It rises when a key changes its meaning
+// or goes; new keys may come without. Counters are JSON numbers: those above 2^53 lose digits in
+// tools that read numbers as doubles, as jq does.
 const SchemaVersion = 1
 
 // Block is what a command says about one switch. It marshals to JSON.

@@ -1,8 +1,9 @@
 // Package show renders the state of switches as SONiC's command line does, and as JSON.
 //
-// Each show command is a Block: a typed answer about one switch that marshals to its JSON and prints
-// itself in the layout that sonic-utilities has for it (python-tabulate "simple"), so that who knows
-// `show pfc counters` from a switch finds the same table here, and so do scripts that parse it.
+// Each show command is a Block: a typed answer about one switch that marshals to its JSON and
+// prints itself in the layout that sonic-utilities has for it (python-tabulate "simple"), so that
+// who knows `show pfc counters` from a switch finds the same table here, and so do scripts that
+// parse it.
 //
 //	switchd.State --> Since(what was cleared) --> Block --> table
 //	                                                    --> JSON, one object for all switches

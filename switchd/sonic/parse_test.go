@@ -144,7 +144,6 @@ func TestFaults(t *testing.T) {
 		{`"WRED_PROFILE": {"w": {"ecn": "ecn_blue"}}`, `WRED_PROFILE|w|ecn: "ecn_blue"`},
 		{`"WRED_PROFILE": {"w": {"green_drop_probability": "101"}}`, "want 0 to 100 percent"},
 		{`"SCHEDULER": {"s": {"cir": "9", "pir": "8"}}`, "SCHEDULER|s|pir: 8: below cir 9"},
-		{`"SCHEDULER": {"s": {"pir": "8", "meter_type": "packets"}}`, "rates in packets"},
 		{`"SCHEDULER": {"s": {"weight": "0"}}`, `SCHEDULER|s|weight: "0": want 1 to 100`},
 		{`"PFC_WD": {"a": {"action": "ignore"}}`, `PFC_WD|a|action: "ignore"`},
 		{`"PFC_WD": {"a": {"detection_time": "0"}}`, "must be positive"},

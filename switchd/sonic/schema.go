@@ -11,7 +11,6 @@ import (
 // Why fields that SONiC has say nothing here.
 const (
 	noColours = "no colours here: every frame is green"
-	noMeters  = "shaping counts bytes"
 	noLayer   = "strict queues are served from the highest number down"
 )
 
@@ -217,7 +216,7 @@ func schedulerSchema() schema {
 			sizeField("cbs", func(r *row) *unit.Bytes { return &r.CBS }),
 			sizeField("pbs", func(r *row) *unit.Bytes { return &r.PBS }),
 		},
-		ignored: map[string]string{"priority": noLayer, "meter": noMeters}}
+		ignored: map[string]string{"priority": noLayer}}
 }
 
 func pollingSchema() schema {
@@ -233,12 +232,13 @@ func watchdogSchema() schema {
 	const start = 200 * time.Millisecond // `pfcwd start_default`
 	return &records[row]{table: "PFC_WD", keys: byPort,
 		rows:  func(t *Tables) *map[string]row { return &t.Watchdogs },
-		fresh: row{Action: "drop", Detection: start, Restoration: start},
+		fresh: row{Action: "drop", Detection: start, Restoration: start, Rule: "paused"},
 		fields: []field[row]{
 			wordField("action", func(r *row) *string { return &r.Action }, "drop", "forward",
 				"alert"),
 			millisField("detection_time", func(r *row) *time.Duration { return &r.Detection }),
 			millisField("restoration_time", func(r *row) *time.Duration { return &r.Restoration }),
+			wordField("rule", func(r *row) *string { return &r.Rule }, "paused", "undrained"),
 		},
 		ignored: map[string]string{"pfc_stat_history": "the event log keeps the history"}}
 }

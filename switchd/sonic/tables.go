@@ -176,7 +176,7 @@ func (w *WRED) Marking() Curve {
 type Scheduler struct {
 	Type     string    // STRICT, DWRR (bytes) or WRR (packets)
 	Weight   int       // 1 to 100
-	Meter    string    // meter_type: bytes
+	Meter    string    // meter_type: bytes or packets, for the rates and bursts that follow
 	CIR, PIR unit.Rate // guaranteed and most
 	CBS, PBS unit.Bytes
 }
@@ -188,6 +188,7 @@ type Queue struct{ Scheduler, WRED string }
 type Watchdog struct {
 	Action                 string // drop, forward, alert
 	Detection, Restoration time.Duration
+	Rule                   string // rule, ours: how a storm is told, paused or undrained
 }
 
 // Polling is the row PFC_WD|GLOBAL.
@@ -198,7 +199,7 @@ type Switch struct {
 	Trust       string     // dscp, pcp, or empty: by the maps a port has
 	DefaultTC   uint8      // of frames without the trusted field, or not in the map
 	FloodTC     uint8      // of flooded frames whose class is lossless
-	PauseQuanta uint16     // time in an XOFF, in 512 bit times
+	PauseQuanta uint16     // time in an XOFF, in 512 bit times; 0 is the longest
 	Cell        unit.Bytes // what is stored takes whole cells; 0: bytes
 }
 

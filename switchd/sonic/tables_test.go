@@ -34,9 +34,10 @@ func draw(t *rapid.T) *Tables {
 		Schedulers: rows(t, "scheduler", rowNames, func() Scheduler { return drawScheduler(t) }),
 		WRED:       rows(t, "wred", rowNames, func() WRED { return drawWRED(t) }),
 		Watchdogs: rows(t, "watchdog", portNames, func() Watchdog {
+			rules := []string{"paused", "undrained"}
 			actions := []string{"drop", "forward", "alert"}
 			return Watchdog{rapid.SampledFrom(actions).Draw(t, "action"), 1 + drawDuration(t),
-				1 + drawDuration(t)}
+				1 + drawDuration(t), rapid.SampledFrom(rules).Draw(t, "rule")}
 		}),
 		WatchdogAll: rows(t, "polling", []string{WatchdogGlobal},
 			func() Polling { return Polling{drawDuration(t)} }),

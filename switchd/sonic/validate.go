@@ -121,8 +121,6 @@ func (v *validator) queues() {
 		s := t.Schedulers[key]
 		v.unless(s.PIR == 0 || s.PIR >= s.CIR, "SCHEDULER", key, "pir",
 			"%s: below cir %s", formatRate(s.PIR), formatRate(s.CIR))
-		v.unless(s.CIR+s.PIR == 0 || s.Meter == "bytes", "SCHEDULER", key, "meter_type",
-			"%s: rates in packets cannot be kept here", s.Meter)
 	}
 	for _, key := range sorted(t.Queues) {
 		refers(v, "QUEUE", key, "scheduler", t.Queues[key].Scheduler, "SCHEDULER", t.Schedulers)
