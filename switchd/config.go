@@ -26,6 +26,7 @@ type Config struct {
 	QoS      Overlay `yaml:"qos,omitempty"`
 	Options  `yaml:",inline"`
 
+	file     string        // that it was read from, if any
 	database *sonic.Tables // of ConfigDB, once resolved
 	remarks  []sonic.Remark
 }
@@ -185,6 +186,7 @@ func Load(path string) (*Config, error) {
 	if err := daemon.Load(path, &c); err != nil {
 		return nil, err
 	}
+	c.file = path
 	return &c, nil
 }
 

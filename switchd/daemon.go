@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rocelab/rocelab/bpf"
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -32,7 +31,10 @@ type server struct {
 	capturing sync.Mutex // of capture: requests come at any time
 	capture   *portCapture
 
-	params []daemon.Parameter
+	programs *programs
+	conf     configuration
+
+	params []daemon.Parameter // under conf.mu
 	snap   pipeline.Snapshot
 }
 
@@ -41,7 +43,11 @@ func (c *Config) Base() *daemon.Common { return &c.Common }
 
 // Serve runs the switch until ctx ends.
 func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
-	machine, err := c.Machine()
+	tables, faults := c.Tables()
+	if len(faults) > 0 {
+		return fmt.Errorf("%s: %s", faults[0].Path, faults[0].Problem)
+	}
+	machine, err := c.machine(tables)
 	if err != nil {
 		return err
 	}
@@ -50,29 +56,44 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{sw: sw, names: make(map[string]dataplane.PortID), params: c.Parameters()}
+	s := &server{sw: sw, names: make(map[string]dataplane.PortID), params: c.Parameters(),
+		programs: newPrograms(&machine), conf: configuration{file: c.file, config: c,
+			desired: tables, running: tables}}
 	for i, p := range c.Ports {
 		s.names[p.Name] = dataplane.PortID(i)
 	}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log,
-		Load: func(port int) (*bpf.Program, error) {
-			return bpf.LoadSwitch(bpf.PortConfig{Map: machine.Ports[port].Classify})
-		},
+		XSK: xsk.DefaultOptions, Log: log, Load: s.programs.load,
 	})
 	if err != nil {
 		return err
 	}
 	s.sampler = daemon.NewSampler(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
+	s.Metrics.MustRegister(&driftCollector{s.driftNow})
 	s.handle(s.Control)
-	err = s.Run(ctx)
+	logRemarks(log, texts(c.Remarks()))
+	err = s.serve(ctx, log)
 	s.capturing.Lock()
 	defer s.capturing.Unlock()
 	if s.capture != nil {
 		s.capture.Close() // the loop has ended, so nothing records any more
 	}
+	return err
+}
+
+// serve runs the loop, and reloads at SIGHUP as long as it runs.
+func (s *server) serve(ctx context.Context, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.hangup(ctx, log)
+	}()
+	err := s.Run(ctx)
+	cancel()
+	<-ended
 	return err
 }
 
@@ -87,6 +108,10 @@ func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
 	})
+	daemon.Handle(mux, "POST /v1/config", s.reload)
+	daemon.Handle(mux, "POST /v1/qos", s.set)
+	daemon.Handle(mux, "GET /v1/drift", s.getDrift)
+	daemon.Handle(mux, "GET /v1/config_db", s.exported)
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 	daemon.Handle(mux, "POST /v1/capture", s.startCapture)
 	daemon.Handle(mux, "POST /v1/capture/stop", s.stopCapture)
@@ -96,7 +121,9 @@ func (s *server) status(struct{}) (st Status, err error) {
 	if st.Status, err = s.Status(); err != nil {
 		return st, err
 	}
+	s.conf.mu.Lock()
 	st.Parameters = s.params
+	s.conf.mu.Unlock()
 	err = s.Loop.Do(func(now unit.Time) {
 		s.sw.Snapshot(now, &s.snap)
 		st.Sampled = s.sampled
