@@ -11,6 +11,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
@@ -50,6 +51,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "nicd", Ports: []daemon.PortConfig{c.Port}, Device: s.host,
 		Pool: pool, XSK: xsk.DefaultOptions, Log: log,
+		MAC: func(int) wire.MAC { return c.MAC },
 		Load: func(int) (*bpf.Program, error) {
 			return bpf.LoadNIC(bpf.PortConfig{Map: machine.Classify})
 		},

@@ -8,8 +8,6 @@ import "github.com/rocelab/rocelab/dataplane/daemon"
 //	POST /v1/sample        SampleRequest        record a queue and the switch's counters
 //	GET  /v1/sample                          -> daemon.Samples
 //	POST /v1/watermarks/clear ClearWatermarksRequest
-//	POST /v1/capture       CaptureRequest       write frames into a pcapng file
-//	POST /v1/capture/stop                    -> CaptureResult
 
 // Status is the answer to GET /v1/status.
 type Status struct {
@@ -69,17 +67,3 @@ const (
 	ColumnECNMarked     = "ecn_marked"      // the sampled queue
 	ColumnSentLineBytes = "sent_line_bytes" // the sampled queue, with preamble, FCS and gap
 )
-
-// CaptureRequest writes frames into a pcapng file. It ends at the given number of frames, or with
-// POST /v1/capture/stop.
-type CaptureRequest struct {
-	Path   string   `json:"path"`
-	Ports  []string `json:"ports"`  // all frames of these, both directions
-	PFC    bool     `json:"pfc"`    // and the PFC frames of every port
-	Frames uint64   `json:"frames"` // at most
-}
-
-// CaptureResult is the answer to POST /v1/capture/stop.
-type CaptureResult struct {
-	Dropped uint64 `json:"dropped"` // frames for which the writer had no room
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
@@ -19,17 +18,13 @@ import (
 	"github.com/rocelab/rocelab/switchd/qos"
 )
 
-// server is a switch at work. Its fields are for the loop's thread once it runs, but for
-// the capture.
+// server is a switch at work. Its fields are for the loop's thread once it runs.
 type server struct {
 	*daemon.Daemon
 	sw      *pipeline.Switch
 	names   map[string]dataplane.PortID
 	sampler *daemon.Sampler
 	sampled *QueueLength
-
-	capturing sync.Mutex // of capture: requests come at any time
-	capture   *portCapture
 
 	programs *programs
 	conf     configuration
@@ -64,7 +59,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log, Load: s.programs.load,
+		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource, Load: s.programs.load,
 	})
 	if err != nil {
 		return err
@@ -74,13 +69,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	s.Metrics.MustRegister(&driftCollector{s.driftNow})
 	s.handle(s.Control)
 	logRemarks(log, texts(c.Remarks()))
-	err = s.serve(ctx, log)
-	s.capturing.Lock()
-	defer s.capturing.Unlock()
-	if s.capture != nil {
-		s.capture.Close() // the loop has ended, so nothing records any more
-	}
-	return err
+	return s.serve(ctx, log)
 }
 
 // serve runs the loop, and reloads at SIGHUP as long as it runs.
@@ -113,8 +102,6 @@ func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/drift", s.getDrift)
 	daemon.Handle(mux, "GET /v1/config_db", s.exported)
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
-	daemon.Handle(mux, "POST /v1/capture", s.startCapture)
-	daemon.Handle(mux, "POST /v1/capture/stop", s.stopCapture)
 }
 
 func (s *server) status(struct{}) (st Status, err error) {

@@ -51,6 +51,7 @@ type slot struct {
 	iface int
 	size  int // of the frame on the wire
 	data  []byte
+	note  string // packet comment
 }
 
 // Start creates the file at path and begins to write.
@@ -108,8 +109,9 @@ func newWriter(f io.Writer, ifaces []Interface, snap int) (*pcapgo.NgWriter, err
 	return w, nil
 }
 
-// Record takes a copy of the frame. It neither waits nor allocates.
-func (c *Capture) Record(at unit.Time, iface int, frame []byte) {
+// Record takes a copy of the frame. It neither waits nor allocates. A note becomes the frame's
+// comment in the file (opt_comment, which Wireshark shows and filters as frame.comment).
+func (c *Capture) Record(at unit.Time, iface int, frame []byte, note string) {
 	if c.left == 0 {
 		return
 	}
@@ -120,7 +122,7 @@ func (c *Capture) Record(at unit.Time, iface int, frame []byte) {
 	}
 	c.left--
 	s := &c.ring[head%uint64(len(c.ring))]
-	s.at, s.iface, s.size = at, iface, len(frame)
+	s.at, s.iface, s.size, s.note = at, iface, len(frame), note
 	s.data = append(s.data[:0], frame[:min(len(frame), c.opts.Snap)]...)
 	c.head.Store(head + 1)
 	// Waking costs a lock; a quarter of the ring at a time is enough.
@@ -147,7 +149,11 @@ func (c *Capture) write(w *pcapgo.NgWriter) error {
 				CaptureLength:  len(s.data),
 				Length:         s.size,
 			}
-			if err := w.WritePacket(info, s.data); err != nil {
+			var opts pcapgo.NgPacketOptions
+			if s.note != "" {
+				opts.Comments = []string{s.note}
+			}
+			if err := w.WritePacketWithOptions(info, s.data, opts); err != nil {
 				return err
 			}
 			c.tail.Store(tail + 1)
@@ -155,6 +161,13 @@ func (c *Capture) write(w *pcapgo.NgWriter) error {
 	}
 	return nil
 }
+
+// Taken is how many frames were recorded, and Full whether there will be no more. They are for the
+// goroutine that records.
+func (c *Capture) Taken() uint64 { return c.head.Load() }
+
+// Full reports whether the capture has as many frames as it was to take.
+func (c *Capture) Full() bool { return c.left == 0 }
 
 // Close writes what is left and closes the file. Record must not be called any more.
 func (c *Capture) Close() error {

@@ -20,7 +20,8 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 7 { // two more than it may take
-		c.Record(1_000_000_007*1000+100, i%2, bytes.Repeat([]byte{byte(i)}, 60+20*i))
+		c.Record(1_000_000_007*1000+100, i%2, bytes.Repeat([]byte{byte(i)}, 60+20*i),
+			[]string{"", "note"}[i%2])
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -35,9 +36,12 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		data, info, err := r.ReadPacketData()
+		data, info, opts, err := r.ReadPacketDataWithOptions()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if n := len(opts.Comments); n != i%2 || (n == 1 && opts.Comments[0] != "note") {
+			t.Errorf("frame %d: comments %q", i, opts.Comments)
 		}
 		size := 60 + 20*i
 		if info.Length != size || len(data) != min(size, 100) || data[0] != byte(i) ||
@@ -66,7 +70,7 @@ func TestAFullRingIsCountedAndNotWaitedFor(t *testing.T) {
 	frame := make([]byte, 60)
 	const frames = 200_000
 	for range frames {
-		c.Record(0, 0, frame)
+		c.Record(0, 0, frame, "")
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -85,7 +89,7 @@ func TestRecordDoesNotAllocate(t *testing.T) {
 	}
 	frame := make([]byte, 1082)
 	// Fewer than wake the writer, whose allocations would count too.
-	if n := testing.AllocsPerRun(500, func() { c.Record(0, 0, frame) }); n != 0 {
+	if n := testing.AllocsPerRun(500, func() { c.Record(0, 0, frame, "") }); n != 0 {
 		t.Errorf("%v allocations a frame", n)
 	}
 	if err := c.Close(); err != nil {

@@ -12,12 +12,15 @@ import (
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/netspace"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 )
 
 // ports opens a daemon's ports in its network namespace.
 type ports struct {
+	node  string // the daemon's name
 	netns string
+	mac   func(port int) wire.MAC
 	opts  xsk.Options
 	load  func(port int) (*bpf.Program, error)
 	log   *slog.Logger
@@ -120,7 +123,9 @@ func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 		all = append(all, loop.Port{
 			Name: cfg.Name, Wire: wire,
 			TxLink: number(cfg.TxLink), RxLink: number(cfg.RxLink),
-			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay, Seed: uint64(i)},
+			MAC: p.mac(i),
+			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay,
+				Seed: link.SeedOf(p.node + ":" + cfg.Name)},
 			Open: func() (loop.Wire, error) { return p.reopen(i, cfg.Name) },
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +18,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 )
 
@@ -29,6 +31,7 @@ type Spec struct {
 	Pool   *frame.Pool
 	XSK    xsk.Options
 	Load   func(port int) (*bpf.Program, error)
+	MAC    func(port int) wire.MAC // of PFC frames that a fault sends out of the port; may be nil
 	Log    *slog.Logger
 }
 
@@ -40,6 +43,9 @@ type Daemon struct {
 
 	spec   Spec
 	events *eventLog
+
+	capturing sync.Mutex // of capture: requests come at any time
+	capture   *portCapture
 }
 
 // New opens the clock and the ports. Nothing moves before Run.
@@ -51,29 +57,34 @@ func New(spec Spec) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{netns: spec.Common.Netns, opts: spec.XSK, load: spec.Load, log: spec.Log}
+	if spec.MAC == nil {
+		spec.MAC = func(int) wire.MAC { return wire.MAC{} }
+	}
+	p := &ports{node: spec.Common.Name, netns: spec.Common.Netns, mac: spec.MAC, opts: spec.XSK,
+		load: spec.Load, log: spec.Log}
 	wires, err := p.openAll(spec.Ports)
 	if err != nil {
 		return nil, err
 	}
-	l, err := loop.New(loop.Config{Device: spec.Device, Pool: spec.Pool, Clock: clk, Links: links,
-		Ports: wires, Log: spec.Log})
+	d := &Daemon{
+		Control: http.NewServeMux(),
+		Metrics: prometheus.NewRegistry(),
+		spec:    spec,
+		events:  newEventLog(),
+	}
+	d.Loop, err = loop.New(loop.Config{Device: spec.Device, Pool: spec.Pool, Clock: clk,
+		Links: links, Ports: wires, Log: spec.Log, OnFault: d.onFault, OnLink: d.onLink})
 	if err != nil {
 		for _, w := range wires {
 			w.Wire.Close()
 		}
 		return nil, err
 	}
-	d := &Daemon{
-		Loop:    l,
-		Control: http.NewServeMux(),
-		Metrics: prometheus.NewRegistry(),
-		spec:    spec,
-		events:  newEventLog(),
-	}
-	d.Metrics.MustRegister(&loopCollector{loop: l, kind: spec.Kind, ports: spec.Ports},
-		newEventCollector(l, d.events, spec.Kind))
+	d.Metrics.MustRegister(&loopCollector{loop: d.Loop, kind: spec.Kind, ports: spec.Ports},
+		newEventCollector(d.Loop, d.events, spec.Kind))
 	d.handleEvents()
+	d.handleFaults()
+	d.handleCapture()
 	return d, nil
 }
 
@@ -112,6 +123,9 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	closeAll(servers)
 	close(d.events.lines) // nobody records any more
 	<-logged
+	if e := d.endCapture(); err == nil {
+		err = e
+	}
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}

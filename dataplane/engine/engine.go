@@ -7,6 +7,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // Engine runs nodes in time order. It is not safe for concurrent use.
@@ -25,8 +26,9 @@ type Outlet interface {
 }
 
 // Launcher is an outlet that takes frames when they start, with their arrival, so that they can be
-// on their way through the world outside meanwhile. start is when the first bit left. It may
-// refuse a frame, which is then delivered at its time.
+// on their way through the world outside meanwhile. start is when the first bit left, or, of a
+// frame that is Watched already, when it was let go. It may refuse a frame, which is then delivered
+// at its time. Frames are launched in the order of their arrival.
 type Launcher interface {
 	Launch(start, arrive unit.Time, f *frame.Frame) bool
 }
@@ -37,22 +39,23 @@ type Node struct {
 	eng    *Engine
 	ports  []port
 	wakeAt unit.Time // of the earliest evWake in the queue; Never if none
+	watch  func(Sight)
 }
 
 type port struct {
-	wire *link.Sender
-	out  Outlet
-	far  Launcher    // out, if it is one
-	pool *frame.Pool // for duplicates made by faults
-	busy bool
-	down bool
+	Port
+	far     Launcher // Out, if it is one
+	busy    bool
+	blocked bool // nothing may leave: the link is down, or the port is frozen
+	trouble      // nearly always empty
 }
 
 // Port describes one port of a node.
 type Port struct {
 	Wire *link.Sender
 	Out  Outlet
-	Pool *frame.Pool // where a duplicated frame comes from; may be nil without that fault
+	Pool *frame.Pool // of the frames that faults make; may be nil without such faults
+	MAC  wire.MAC    // source of the PFC frames of a storm
 }
 
 // Now is the time up to which events have run.
@@ -83,10 +86,10 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	if len(ports) > dataplane.MaxPorts {
 		panic(fmt.Sprintf("engine: %d ports, at most %d", len(ports), dataplane.MaxPorts))
 	}
-	n := &Node{dev: dev, eng: e, wakeAt: unit.Never}
+	n := &Node{dev: dev, eng: e, wakeAt: unit.Never, watch: func(Sight) {}}
 	for _, p := range ports {
 		far, _ := p.Out.(Launcher)
-		n.ports = append(n.ports, port{wire: p.Wire, out: p.Out, far: far, pool: p.Pool})
+		n.ports = append(n.ports, port{Port: p, far: far})
 	}
 	n.settle()
 	return n
@@ -133,6 +136,10 @@ func (e *Engine) handle(ev *event) {
 	n, p := ev.node, ev.port()
 	switch ev.kind() {
 	case evArrive:
+		if n.ports[p].state.Down != 0 {
+			n.unheard(p, ev.f)
+			return
+		}
 		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, p
 		n.dev.Receive(e.now, p, ev.f)
 	case evFree:
@@ -140,15 +147,20 @@ func (e *Engine) handle(ev *event) {
 		n.dev.Ready().Add(p)
 	case evWake:
 		n.wake(ev.at)
-	case evLaunch:
-		n.launch(p, ev.f.Meta.Arrived, ev.f)
-		return
 	case evDeliver:
-		n.ports[p].out.Deliver(e.now, ev.f)
+		n.ports[p].Out.Deliver(e.now, ev.f)
 		return // nothing about n has changed
 	case evCall:
 		ev.call(e.now)
 		return
+	case evLaunch:
+		n.enter(p, ev.f)
+		return
+	case evRelease:
+		n.release(p)
+		return
+	case evStorm:
+		n.announce(p)
 	}
 	n.settle()
 }
@@ -173,12 +185,18 @@ func (n *Node) settle() {
 	// A transmission can make a lower port ready (a PFC frame for another ingress), so each look
 	// starts from the lowest again; every turn removes the port it looked at.
 	for p, ok := ready.Next(0); ok; p, ok = ready.Next(0) {
-		if n.ports[p].busy || n.ports[p].down {
+		if n.ports[p].busy || n.ports[p].blocked {
 			// The wire's becoming free, or the link's coming up, puts it back.
 			ready.Remove(p)
 			continue
 		}
-		f := n.dev.Transmit(n.eng.now, p)
+		var f *frame.Frame
+		if n.ports[p].storm != nil {
+			f = n.stormFrame(p)
+		}
+		if f == nil {
+			f = n.dev.Transmit(n.eng.now, p)
+		}
 		ready.Remove(p)
 		if f != nil {
 			n.send(p, f)
@@ -192,33 +210,17 @@ func (n *Node) settle() {
 
 func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
 	e, port := n.eng, &n.ports[p]
-	free, arrive := port.wire.Start(e.now, f.Len())
+	free, arrive := port.Wire.Start(e.now, f.Len())
 	port.busy = true
+	if port.Wire.Faulty() || port.disturbed() {
+		n.disturb(p, f, free, arrive)
+		return
+	}
 	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
-	fate := port.wire.Judge(f.Len())
-	if fate.Lost {
-		f.Release()
-		return
-	}
-	if fate.FlipBit >= 0 {
-		f.Bytes()[fate.FlipBit/8] ^= 1 << (fate.FlipBit % 8)
-		f.Meta.Class = frame.Class{Kind: frame.Malformed} // what it was it may not be any more
-	}
-	if fate.Duplicate {
-		if twin := port.pool.Get(); twin != nil && twin.Set(f.Bytes()) {
-			twin.Meta = f.Meta
-			n.launch(p, arrive, twin)
-		}
-	}
-	if fate.Hold > 0 {
-		f.Meta.Arrived = arrive.Add(fate.Hold)
-		e.schedule(event{at: e.now.Add(fate.Hold), rank: rank(evLaunch, p), node: n, f: f})
-		return
-	}
 	n.launch(p, arrive, f)
 }
 
-// launch puts a frame on its way that starts now.
+// launch puts a frame on its way that arrives at the given time.
 func (n *Node) launch(p dataplane.PortID, arrive unit.Time, f *frame.Frame) {
 	far := n.ports[p].far
 	if far != nil && far.Launch(n.eng.now, arrive, f) {
@@ -229,12 +231,20 @@ func (n *Node) launch(p dataplane.PortID, arrive unit.Time, f *frame.Frame) {
 
 // SetLink takes a port's link down or up. Frames already on the wire still arrive.
 func (n *Node) SetLink(p dataplane.PortID, up bool) {
-	if n.ports[p].down != up {
-		return
+	n.ports[p].away = !up
+	n.relink(p)
+}
+
+// relink tells the device if the state of a port's link has changed, and lets go what may leave.
+func (n *Node) relink(p dataplane.PortID) {
+	port := &n.ports[p]
+	down := port.away || port.state.Down != 0
+	port.blocked = down || port.state.Frozen
+	if down != port.down {
+		port.down = down
+		n.dev.SetLink(n.eng.now, p, !down)
 	}
-	n.ports[p].down = !up
-	n.dev.SetLink(n.eng.now, p, up)
-	if up {
+	if !port.blocked {
 		n.dev.Ready().Add(p)
 	}
 	n.settle()

@@ -16,7 +16,9 @@ const (
 	evArrive                   // f has arrived on port
 	evFree                     // port's wire is free
 	evWake                     // the node's deadline
-	evLaunch                   // f, which a fault held back, enters port's wire
+	evLaunch                   // f, on a wire that is not perfect, is due to be launched
+	evRelease                  // a frame held back on port's wire has waited long enough
+	evStorm                    // the pauses of a storm out of port are to be announced again
 	evCall                     // a scenario's own function
 )
 

@@ -30,7 +30,18 @@ type Meta struct {
 	Queue   uint8     // egress queue; the switch's own use
 	PG      uint8     // ingress priority group; the switch's own use
 	Flow    uint32    // the owner's own use (the NIC keeps the local QPN here)
+
+	// Of the wire by which the frame leaves, nearly always perfect. Drivers set it.
+	Watched bool   // the wire is not perfect, and whoever watches has seen the frame
+	Faults  Faults // the injected faults that did something to it
 }
+
+// Faults is a set of injected faults: bit n is that in slot n of the device's executor (package
+// fault).
+type Faults uint64
+
+// MaxFaults is how many faults a Faults can tell apart.
+const MaxFaults = 64
 
 // PortID numbers the ports of a device from 0.
 type PortID uint16

@@ -13,9 +13,11 @@ import (
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/engine"
+	"github.com/rocelab/rocelab/dataplane/fault"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // Config is what a loop runs.
@@ -26,10 +28,15 @@ type Config struct {
 	Links  clock.Links
 	Ports  []Port
 	Log    *slog.Logger
+	// OnFault is told of faults and of the frames they hit, OnLink of a port's device that went
+	// away or came back, and why. Both run on the loop's thread, and may be nil.
+	OnFault func(fault.Happening)
+	OnLink  func(at unit.Time, port dataplane.PortID, up bool, why string)
 }
 
 // Tap sees every frame at a port: in when its last bit has arrived, out when its first bit leaves,
-// in the order of time. It runs on the loop's thread and must not keep the frame.
+// in the order of time; also those that a fault then loses. What faults did to a frame is in its
+// Meta.Faults. It runs on the loop's thread and must not keep the frame.
 type Tap func(at unit.Time, port dataplane.PortID, dir Direction, f *frame.Frame)
 
 // Direction is the way a frame passes a port, seen from the device.
@@ -49,6 +56,7 @@ type Port struct {
 	// TxLink and RxLink are the clock's numbers for the two directions of the link; NoLink if the
 	// other end shares no clock with us.
 	TxLink, RxLink int
+	MAC            wire.MAC // source of PFC frames that a fault sends
 	// Open opens the wire anew after its device went away; nil if that is not possible. It runs
 	// on a goroutine of its own.
 	Open func() (Wire, error)
@@ -95,6 +103,7 @@ type Loop struct {
 	arrived [burst]Arrival
 	mail    mailbox
 	tap     Tap
+	faults  *fault.Executor
 	ctx     context.Context // of Run; ends the goroutines that open wires
 }
 
@@ -122,10 +131,13 @@ func New(cfg Config) (*Loop, error) {
 		p := &port{Port: cfg.Ports[i], loop: l, id: dataplane.PortID(i)}
 		p.sender = link.NewSender(p.Link)
 		l.ports = append(l.ports, p)
-		ports = append(ports, engine.Port{Wire: p.sender, Out: p, Pool: cfg.Pool})
+		ports = append(ports, engine.Port{Wire: p.sender, Out: p, Pool: cfg.Pool,
+			MAC: p.MAC})
 		l.slack = min(l.slack, p.Link.Delay/2)
 	}
 	l.node = l.engine.Add(tapped{cfg.Device, l}, ports)
+	l.node.Watch(l.watch)
+	l.faults = fault.NewExecutor(driver{l}, cfg.OnFault)
 	l.polls = make([]unix.PollFd, len(l.ports)+1)
 	l.stats.Ports = make([]WireStats, len(l.ports))
 	return l, nil

@@ -146,7 +146,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // its arrival is not told, and the clock does not wait for it.
 func forKernel(kind frame.Kind) bool {
 	return kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6 ||
-		kind == frame.Malformed
+		kind == frame.Malformed || kind == frame.MACControl
 }
 
 // told reports whether the other end is told when a frame arrives.
@@ -157,7 +157,7 @@ func (p *port) told(f *frame.Frame) bool {
 // Launch is called by the engine when the first bit of f leaves. A frame whose arrival can be told
 // goes to the kernel at once and crosses it while it is on the emulated link.
 func (p *port) Launch(start, arrive unit.Time, f *frame.Frame) bool {
-	if p.loop.tap != nil {
+	if p.loop.tap != nil && !f.Meta.Watched {
 		p.loop.tap(start, p.id, Out, f)
 	}
 	if !p.told(f) {
@@ -271,8 +271,15 @@ func (p *port) down(why error) {
 	p.backlog = p.backlog[:0]
 	l.stats.PortsDown++
 	l.node.SetLink(p.id, false)
+	p.tell(false, why.Error())
 	if p.Open != nil {
 		go p.reopen()
+	}
+}
+
+func (p *port) tell(up bool, why string) {
+	if p.loop.cfg.OnLink != nil {
+		p.loop.cfg.OnLink(p.loop.now, p.id, up, why)
 	}
 }
 
@@ -295,6 +302,7 @@ func (p *port) reopen() {
 			p.Wire = wire
 			l.node.SetLink(p.id, true)
 			l.cfg.Log.Info("port is up again", "port", p.Name)
+			p.tell(true, "the device is back")
 		})
 		if err != nil {
 			wire.Close()

@@ -9,9 +9,11 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/engine"
+	"github.com/rocelab/rocelab/dataplane/fault"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // Net is a network in virtual time. Build it with Add and Connect, then Run it.
@@ -19,6 +21,7 @@ type Net struct {
 	Engine engine.Engine
 	pool   *frame.Pool
 	nodes  []*Node
+	faults *fault.Executor
 }
 
 // Node is a device in a net.
@@ -40,7 +43,11 @@ type hop struct {
 }
 
 // New makes an empty net. Duplicated frames come from pool, which the devices may share.
-func New(pool *frame.Pool) *Net { return &Net{pool: pool} }
+func New(pool *frame.Pool) *Net {
+	n := &Net{pool: pool}
+	n.OnFault(nil)
+	return n
+}
 
 // Add puts a device with the given number of ports into the net.
 func (n *Net) Add(name string, dev dataplane.Device, ports int) *Node {
@@ -84,7 +91,7 @@ func (h *hop) Deliver(now unit.Time, f *frame.Frame) {
 
 // start puts the devices into the engine; every port must be connected.
 func (n *Net) start() {
-	for _, node := range n.nodes {
+	for number, node := range n.nodes {
 		if node.node != nil {
 			continue
 		}
@@ -93,10 +100,16 @@ func (n *Net) start() {
 			if h == nil {
 				panic(fmt.Sprintf("sim: %s:%d is not connected", node.Name, i))
 			}
-			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool}
+			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool, MAC: macOf(number, i)}
 		}
 		node.node = n.Engine.Add(node.dev, ports)
+		node.node.Watch(func(s engine.Sight) { n.faults.Hit(s.At, s.Frame, s.Lost) })
 	}
+}
+
+// macOf is the source address of PFC frames that faults send, locally administered.
+func macOf(node, port int) wire.MAC {
+	return wire.MAC{0x02, 0x72, 0xfe, byte(node >> 8), byte(node), byte(port)}
 }
 
 // Run runs all events up to and including until.

@@ -49,7 +49,7 @@ func (s *session) collect(ctx context.Context) (*result.Run, error) {
 	run := &result.Run{Name: s.cfg.Name, Algorithm: s.cfg.Algorithm, Parameters: s.parameters(&g),
 		DurationNs: s.Duration.Nanoseconds(), WarmupNs: s.Warmup.Nanoseconds()}
 	if s.Frames > 0 {
-		var c switchd.CaptureResult
+		var c daemon.CaptureResult
 		if err := s.lab.Client("sw0").
 			Call(ctx, http.MethodPost, "/v1/capture/stop", struct{}{}, &c); err != nil {
 			return nil, err

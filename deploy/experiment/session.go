@@ -94,7 +94,7 @@ func (s *session) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.post(ctx, "sw0", "/v1/capture", switchd.CaptureRequest{Path: path,
+	return s.post(ctx, "sw0", "/v1/capture", daemon.CaptureRequest{Path: path,
 		Ports: []string{s.bottleneck()}, PFC: true, Frames: s.Frames}, nil)
 }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/nicd"
-	"github.com/rocelab/rocelab/switchd"
 	"github.com/rocelab/rocelab/tests/require"
 )
 
@@ -121,12 +121,12 @@ func TestDaemonsGiveTheSameFrames(t *testing.T) {
 	s := crossing()
 	r := newReal(t, s)
 	path := filepath.Join(t.TempDir(), "port.pcapng")
-	r.post("sw0", "/v1/capture", switchd.CaptureRequest{Path: path, Frames: 10_000,
+	r.post("sw0", "/v1/capture", daemon.CaptureRequest{Path: path, Frames: 10_000,
 		Ports: []string{fmt.Sprintf("swp%d", s.senders+1)}}, nil)
 	r.start(s)
 	r.lab.Start()
 	r.wait(s)
-	var res switchd.CaptureResult
+	var res daemon.CaptureResult
 	r.post("sw0", "/v1/capture/stop", struct{}{}, &res)
 	same(t, roceFrames(t, path, s.senders), cross(t, newVirtual))
 }
