@@ -3,22 +3,21 @@ package switchd
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
-// driftNow compares what runs with what the file desires now: a file that was changed and not
+// drift compares what runs with what the file desires now: a file that was changed and not
 // loaded is drift as well.
-func (s *server) driftNow() (Drift, error) {
-	s.conf.mu.Lock()
-	defer s.conf.mu.Unlock()
+func (s *configurator) drift() (Drift, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	d := Drift{Differences: []sonic.Difference{}}
-	desired := s.conf.desired
-	if s.conf.file != "" {
-		c, err := Load(s.conf.file)
+	desired := s.desired
+	if s.file != "" {
+		c, err := Load(s.file)
 		if err == nil {
-			err = c.sameDaemon(s.conf.config)
+			err = c.sameDaemon(s.config)
 		}
 		if err != nil {
 			d.Error = err.Error()
@@ -26,15 +25,13 @@ func (s *server) driftNow() (Drift, error) {
 			desired, _ = c.Tables() // Load has judged them
 		}
 	}
-	d.Differences = append(d.Differences, sonic.Diff(desired, s.conf.running)...)
+	d.Differences = append(d.Differences, sonic.Diff(desired, s.running)...)
 	return d, s.tellDrift(d.Differences)
 }
 
-func (s *server) getDrift(struct{}) (Drift, error) { return s.driftNow() }
-
 // tellDrift records that drift has appeared, changed its extent or gone.
-func (s *server) tellDrift(now []sonic.Difference) error {
-	if len(now) == s.conf.drift {
+func (s *configurator) tellDrift(now []sonic.Difference) error {
+	if len(now) == s.told {
 		return nil
 	}
 	kind, detail := "config_drift", ""
@@ -43,10 +40,8 @@ func (s *server) tellDrift(now []sonic.Difference) error {
 	} else {
 		detail = now[0].String()
 	}
-	s.conf.drift = len(now)
-	return s.Loop.Do(func(at unit.Time) {
-		s.Record(daemon.Event{AtNs: int64(at), Source: "config", Kind: kind, Detail: detail})
-	})
+	s.told = len(now)
+	return s.run.Do(func(at unit.Time) { s.tell(at, kind, detail) })
 }
 
 var (

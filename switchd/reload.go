@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"reflect"
@@ -15,67 +16,96 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/pipeline"
 	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
-// configuration is what a running switch should do and what it does. [RDMA at scale] section 5.1
+// configurator knows what a running switch should do and what it does. [RDMA at scale] section 5.1
 // compares the two.
 //
 //	file --Load--> desired ---reload---> running ---> the machine, the XDP programs
 //	                  |                     ^
 //	                  +-- drift = Diff -----+-- set: one field, while it runs
-type configuration struct {
-	mu      sync.Mutex // of all; held while a change is made, so that they come one by one
+type configurator struct {
+	run      daemon.Executor
+	sw       *pipeline.Switch
+	programs *programs          // nil without real ports
+	record   func(daemon.Event) // nil without an event log
+
+	mu      sync.Mutex // of what follows, and of changes: they come one by one
 	file    string     // of the desired configuration; empty if it came as text
 	config  *Config    // the desired one, as read last
 	desired *sonic.Tables
 	running *sonic.Tables
-	drift   int // differences when last told
+	told    int // differences when drift was last recorded
+}
+
+// configurator is for a switch that runs c.
+func (c *Config) configurator(run daemon.Executor, sw *pipeline.Switch) (*configurator, error) {
+	tables, faults := c.Tables()
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %s", faults[0].Path, faults[0].Problem)
+	}
+	return &configurator{run: run, sw: sw, file: c.file, config: c, desired: tables,
+		running: tables}, nil
+}
+
+func (s *configurator) handle(mux *http.ServeMux) {
+	daemon.Handle(mux, "POST /v1/config", s.reload)
+	daemon.Handle(mux, "POST /v1/qos", s.set)
+	daemon.Handle(mux, "GET /v1/drift", func(struct{}) (Drift, error) { return s.drift() })
+	daemon.Handle(mux, "GET /v1/config_db", s.exported)
+}
+
+// parameters are the settings that a reader of results needs.
+func (s *configurator) parameters() []daemon.Parameter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return parameters(s.running, s.config.Ports[0].Name)
 }
 
 // reload runs the configuration that r names.
-func (s *server) reload(r ConfigRequest) (ConfigResult, error) {
-	s.conf.mu.Lock()
-	defer s.conf.mu.Unlock()
+func (s *configurator) reload(r ConfigRequest) (ConfigResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	next, file, err := s.read(r)
 	if err != nil {
 		return ConfigResult{}, err
 	}
-	if err := next.sameDaemon(s.conf.config); err != nil {
+	if err := next.sameDaemon(s.config); err != nil {
 		return ConfigResult{}, err
 	}
 	tables, faults := next.Tables()
 	if len(faults) > 0 {
 		return ConfigResult{}, fmt.Errorf("%s: %s", faults[0].Path, faults[0].Problem)
 	}
-	changed, err := s.run(next, tables, "config_reloaded")
+	changed, err := s.apply(next, tables, "config_reloaded")
 	if err != nil {
 		return ConfigResult{}, err
 	}
-	s.conf.file, s.conf.config, s.conf.desired = file, next, tables
-	s.params = next.Parameters()
-	s.tellDrift(sonic.Diff(s.conf.desired, s.conf.running))
-	return ConfigResult{Changed: changed, Remarks: texts(next.Remarks())}, nil
+	s.file, s.config, s.desired = file, next, tables
+	return ConfigResult{Changed: changed, Remarks: texts(next.Remarks())},
+		s.tellDrift(sonic.Diff(s.desired, s.running))
 }
 
 // read loads the configuration that r names.
-func (s *server) read(r ConfigRequest) (c *Config, file string, err error) {
+func (s *configurator) read(r ConfigRequest) (c *Config, file string, err error) {
 	switch {
 	case r.Path != "" && r.Config != "":
 		return nil, "", errors.New("give path or config, not both")
 	case r.Config != "":
 		fresh := Default()
-		err := daemon.Decode(s.conf.config.file+" (sent)", []byte(r.Config), &fresh)
-		fresh.file = s.conf.config.file
+		err := daemon.Decode(s.config.file+" (sent)", []byte(r.Config), &fresh)
+		fresh.file = s.config.file
 		return &fresh, "", err
 	case r.Path != "":
 		c, err = Load(r.Path)
 		return c, r.Path, err
-	case s.conf.config.file == "":
+	case s.config.file == "":
 		return nil, "", errors.New("the switch was not started from a file: give path or config")
 	}
-	c, err = Load(s.conf.config.file)
-	return c, s.conf.config.file, err
+	c, err = Load(s.config.file)
+	return c, s.config.file, err
 }
 
 // sameDaemon refuses what cannot change while a switch runs, by name.
@@ -114,10 +144,10 @@ func (c *Config) sameDaemon(old *Config) error {
 }
 
 // set changes one field of what runs.
-func (s *server) set(r SetRequest) (ConfigResult, error) {
-	s.conf.mu.Lock()
-	defer s.conf.mu.Unlock()
-	tables, faults := s.conf.running.Set(r.Table, r.Key, r.Field, r.Value)
+func (s *configurator) set(r SetRequest) (ConfigResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tables, faults := s.running.Set(r.Table, r.Key, r.Field, r.Value)
 	if len(faults) > 0 {
 		all := make([]error, len(faults))
 		for i, f := range faults {
@@ -125,39 +155,46 @@ func (s *server) set(r SetRequest) (ConfigResult, error) {
 		}
 		return ConfigResult{}, errors.Join(all...)
 	}
-	if tables.Switch[sonic.Global].Cell != s.conf.running.Switch[sonic.Global].Cell {
+	if tables.Switch[sonic.Global].Cell != s.running.Switch[sonic.Global].Cell {
 		return ConfigResult{}, errors.New("cell_size cannot change while the switch runs")
 	}
-	changed, err := s.run(s.conf.config, tables, "config_set")
+	changed, err := s.apply(s.config, tables, "config_set")
 	if err != nil {
 		return ConfigResult{}, err
 	}
-	s.tellDrift(sonic.Diff(s.conf.desired, s.conf.running))
-	return ConfigResult{Changed: changed}, nil
+	return ConfigResult{Changed: changed}, s.tellDrift(sonic.Diff(s.desired, s.running))
 }
 
-// run gives tables to the machine and to the programs between two turns of the loop. What is
+// apply gives tables to the machine and to the programs between two turns of the loop. What is
 // stored stays, so no frame is lost by it. If the machine refuses, nothing has changed.
-func (s *server) run(c *Config, t *sonic.Tables, kind string) ([]sonic.Difference, error) {
-	machine, err := c.machine(t)
+func (s *configurator) apply(c *Config, t *sonic.Tables, kind string) ([]sonic.Difference, error) {
+	machine, err := c.MachineOf(t)
 	if err != nil {
 		return nil, err
 	}
-	changed := sonic.Diff(t, s.conf.running)
+	changed := sonic.Diff(t, s.running)
 	var refused, untold error
-	err = s.Loop.Do(func(now unit.Time) {
+	err = s.run.Do(func(now unit.Time) {
 		if refused = s.sw.Reconfigure(now, machine); refused != nil {
 			return
 		}
-		untold = s.programs.reconfigure(&machine)
-		s.Record(daemon.Event{AtNs: int64(now), Source: "config", Kind: kind,
-			Detail: summary(changed)})
+		if s.programs != nil {
+			untold = s.programs.reconfigure(&machine)
+		}
+		s.tell(now, kind, summary(changed))
 	})
 	if err = errors.Join(err, refused); err != nil {
 		return nil, err
 	}
-	s.conf.running = t
+	s.running = t
 	return changed, untold
+}
+
+// tell records an event of the configuration, on the loop's thread.
+func (s *configurator) tell(now unit.Time, kind, detail string) {
+	if s.record != nil {
+		s.record(daemon.Event{AtNs: int64(now), Source: "config", Kind: kind, Detail: detail})
+	}
 }
 
 // summary is a change in one line: its first fields, and how many more.
@@ -193,7 +230,7 @@ func texts(remarks []sonic.Remark) (list []string) {
 }
 
 // hangup reads the configuration again at each SIGHUP until ctx ends.
-func (s *server) hangup(ctx context.Context, log *slog.Logger) {
+func (s *configurator) hangup(ctx context.Context, log *slog.Logger) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -220,8 +257,8 @@ func logRemarks(log *slog.Logger, remarks []string) {
 }
 
 // exported is what runs, as a config_db.json.
-func (s *server) exported(struct{}) (json.RawMessage, error) {
-	s.conf.mu.Lock()
-	defer s.conf.mu.Unlock()
-	return s.conf.running.Export(), nil
+func (s *configurator) exported(struct{}) (json.RawMessage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running.Export(), nil
 }

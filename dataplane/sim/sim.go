@@ -107,6 +107,13 @@ func (n *Net) start() {
 	}
 }
 
+// Inject lets a frame arrive on a port now, as if the far end of its link had sent it before. It
+// takes ownership of f.
+func (n *Net) Inject(node *Node, p dataplane.PortID, f *frame.Frame) {
+	n.start()
+	n.Engine.Arrive(node.node, p, n.Engine.Now(), f)
+}
+
 // macOf is the source address of PFC frames that faults send, locally administered.
 func macOf(node, port int) wire.MAC {
 	return wire.MAC{0x02, 0x72, 0xfe, byte(node >> 8), byte(node), byte(port)}

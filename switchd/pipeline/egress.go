@@ -112,7 +112,11 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 		s.ready.Add(out.id)
 	}
 	q.frames.Push(f)
-	q.length.Set(now, s.buffer.QueueBytes(out.id, to))
+	stored := s.buffer.QueueBytes(out.id, to)
+	q.length.Set(now, stored)
+	if q.qcn != nil {
+		s.sample(p, q.qcn, f, stored)
+	}
 }
 
 // refuse drops a frame that was meant for a queue.

@@ -39,7 +39,10 @@ func tightConfig(t *rapid.T, ports int) Config {
 		p.PauseDelay = time.Duration(rapid.SampledFrom([]int{0, 1511}).Draw(t, "delay"))
 		p.Scheduler.Strict = qos.QueueSet(rapid.Uint8().Draw(t, "strict"))
 		p.Shaper = shapes(t)
+		p.Queues[3].QCN = qos.QCNConfig{Qeq: 2000, W: 2, Base: 8000, Jitter: 0.15, Headers: 40}
 	}
+	c.Telemetry = Telemetry{Switch: 1, Queues: qos.QueueSet(rapid.Uint8().Draw(t, "telemetry")),
+		Hops: 2, MaxFrame: 1400}
 	return c
 }
 
@@ -140,7 +143,8 @@ func (w *walk) invariants(t *rapid.T) {
 	var s Snapshot
 	w.sw.Snapshot(w.now, &s)
 	w.check()
-	if free := uint64(w.pool.InUse() + w.sw.pauses.InUse()); free != s.Ledger.Buffered.Frames {
+	free := uint64(w.pool.InUse() + w.sw.pauses.InUse() + w.sw.cnms.InUse())
+	if free != s.Ledger.Buffered.Frames {
 		t.Fatalf("%d frames are out of their pools, %d buffered", free, s.Ledger.Buffered.Frames)
 	}
 	for i := range s.Ports {

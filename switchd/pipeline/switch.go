@@ -25,6 +25,7 @@ type Switch struct {
 	all    dataplane.PortSet // every port
 	frames *frame.Pool       // for the copies of flooded frames
 	pauses *frame.Pool       // for PFC frames, so that they can be sent when frames has run out
+	cnms   *frame.Pool       // for CNMs
 	rng    *rand.Rand
 
 	floodClass uint8
@@ -53,7 +54,9 @@ type port struct {
 	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
 	linkPause bool                          // obeys PAUSE
 	watch     watch
-	isolated  uint8 // isolation group, 0 is none
+	cnms      frame.FIFO // before all data
+	cnmTC     uint8      // class of CNMs that pass through
+	isolated  uint8      // isolation group, 0 is none
 	name      string
 	stats     portStats
 }
@@ -62,6 +65,7 @@ type port struct {
 type queue struct {
 	frames frame.FIFO
 	wred   qos.WRED
+	qcn    *congestion // nil: no congestion point
 	length *qos.Occupancy
 	stats  QueueStats
 }
@@ -88,6 +92,7 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 		ports: make([]port, len(cfg.Ports)), cfg: cfg, buffer: buffer,
 		macs: fib.New(cfg.MACs), frames: pool,
 		pauses:     frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
+		cnms:       frame.NewPool(cnmsPerPort*len(cfg.Ports), cnmRoom),
 		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
 		floodClass: cfg.FloodClass, wakeAt: unit.Never,
 	}
@@ -122,12 +127,14 @@ func (p *port) init(id dataplane.PortID, cfg *Config) {
 	}
 	for q := range p.queues {
 		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
+		p.queues[q].qcn = newCongestion(c, mmu.Queue(q))
 		p.queues[q].length = qos.NewOccupancy(most)
 	}
 	p.initPFC(c)
 	for tc := range p.lossless {
 		p.lossless[tc] = c.lossless(uint8(tc))
 	}
+	p.cnmTC = c.cnmClass(cfg.FloodClass)
 }
 
 // Receive takes a frame through the steps of the ingress.
@@ -205,6 +212,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 			s.drop(p, f, frame.DropLinkDown)
 		}
 	}
+	s.dropCNMs(p)
 	s.flowControl(now)
 }
 
