@@ -2,9 +2,11 @@ package switchd
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/xsk"
@@ -17,6 +19,7 @@ type server struct {
 	*daemon.Daemon
 	*observer
 
+	log      *slog.Logger
 	programs *programs
 	conf     *configurator
 	snap     pipeline.Snapshot
@@ -35,20 +38,22 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{observer: c.observe(sw), programs: newPrograms(&machine)}
+	s := &server{observer: c.observe(sw), log: log, programs: newPrograms(&machine)}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource, Load: s.programs.load,
+		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource, Filtered: sw.Filtered,
+		Load: s.programs.load,
 	})
 	if err != nil {
 		return err
 	}
+	sw.SetNotify(s.record)
 	s.sampleBy(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	if s.conf, err = c.configurator(s.Loop, sw); err != nil {
 		return err
 	}
-	s.conf.programs, s.conf.record = s.programs, s.Record
+	s.conf.enforce, s.conf.record = s.enforce, s.Record
 	s.Metrics.MustRegister(&driftCollector{s.conf.drift})
 	s.handle(s.Control)
 	s.conf.handle(s.Control)
@@ -70,6 +75,18 @@ func (s *server) serve(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
+// enforce tells the XDP programs the traffic classes, and with them what of a storm to drop.
+func (s *server) enforce(cfg *pipeline.Config) error {
+	err := s.programs.reconfigure(cfg)
+	for i := range cfg.Ports {
+		port := dataplane.PortID(i)
+		if stormed := s.sw.StormedClasses(port); stormed != 0 {
+			err = errors.Join(err, s.Loop.SetFilter(port, uint8(stormed)))
+		}
+	}
+	return err
+}
+
 // snapshot copies the machine's counters between two turns of the loop.
 func (s *server) snapshot(dst *pipeline.Snapshot) error {
 	return s.Loop.Do(func(now unit.Time) { s.sw.Snapshot(now, dst) })
@@ -77,6 +94,7 @@ func (s *server) snapshot(dst *pipeline.Snapshot) error {
 
 func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/status", s.status)
+	daemon.Handle(mux, "GET /v1/waits", s.waits)
 	s.observer.handle(mux)
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 }

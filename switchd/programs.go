@@ -8,13 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rocelab/rocelab/bpf"
-	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
-// programs are the XDP programs of the ports with what each has been told, so that one that is
-// loaded again, because its device came back, knows the same. Devices come back on a goroutine of
+// programs are the XDP programs of the ports with the traffic classes that each has been told, so
+// that one that is loaded again, because its device came back, knows the same. Devices come back on a goroutine of
 // their own; everything else happens on the loop's thread.
 type programs struct {
 	mu    sync.Mutex
@@ -22,9 +21,8 @@ type programs struct {
 }
 
 type portProgram struct {
-	prog     *bpf.Program // nil before it is first loaded
-	classes  classify.Map
-	watchdog [classify.Classes]bool // verdict by traffic class: true drops
+	prog    *bpf.Program // nil before it is first loaded
+	classes classify.Map
 }
 
 func newPrograms(cfg *pipeline.Config) *programs {
@@ -43,15 +41,6 @@ func (p *programs) load(port int) (*bpf.Program, error) {
 	prog, err := bpf.LoadSwitch(bpf.PortConfig{Map: at.classes})
 	if err != nil {
 		return nil, err
-	}
-	for tc, drop := range at.watchdog {
-		if !drop {
-			continue
-		}
-		if err := prog.SetWatchdog(uint8(tc), true); err != nil {
-			prog.Close()
-			return nil, err
-		}
 	}
 	at.prog = prog
 	return prog, nil
@@ -72,17 +61,6 @@ func (p *programs) reconfigure(cfg *pipeline.Config) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// setWatchdog starts or ends dropping what arrives at a port in a traffic class.
-func (p *programs) setWatchdog(port dataplane.PortID, tc uint8, drop bool) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := &p.ports[port]
-	if at.watchdog[tc] = drop; at.prog == nil {
-		return nil
-	}
-	return unlessClosed(at.prog.SetWatchdog(tc, drop))
 }
 
 // unlessClosed is no error if the program is closed because its device went away: the next one

@@ -27,10 +27,12 @@ import (
 //	                  |                     ^
 //	                  +-- drift = Diff -----+-- set: one field, while it runs
 type configurator struct {
-	run      daemon.Executor
-	sw       *pipeline.Switch
-	programs *programs          // nil without real ports
-	record   func(daemon.Event) // nil without an event log
+	run daemon.Executor
+	sw  *pipeline.Switch
+	// enforce tells what is outside the machine, at the moment that the machine has changed; nil
+	// without real ports.
+	enforce func(*pipeline.Config) error
+	record  func(daemon.Event) // nil without an event log
 
 	mu      sync.Mutex // of what follows, and of changes: they come one by one
 	file    string     // of the desired configuration; empty if it came as text
@@ -178,8 +180,8 @@ func (s *configurator) apply(c *Config, t *sonic.Tables, kind string) ([]sonic.D
 		if refused = s.sw.Reconfigure(now, machine); refused != nil {
 			return
 		}
-		if s.programs != nil {
-			untold = s.programs.reconfigure(&machine)
+		if s.enforce != nil {
+			untold = s.enforce(&machine)
 		}
 		s.tell(now, kind, summary(changed))
 	})

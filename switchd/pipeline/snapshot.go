@@ -30,6 +30,8 @@ type QueueStats struct {
 	Sent    dataplane.Count
 	Marked  dataplane.Count
 	Dropped Drops
+	// WREDDropped are those of Dropped that WRED dropped, with their bytes.
+	WREDDropped dataplane.Count
 	// Guaranteed are those of Sent that went first because the queue was below its minimum rate.
 	Guaranteed dataplane.Count
 	// Shaped came to the head of the queue while it was above its maximum rate.
