@@ -13,8 +13,8 @@ import (
 )
 
 // programs are the XDP programs of the ports with the traffic classes that each has been told, so
-// that one that is loaded again, because its device came back, knows the same. Devices come back on a goroutine of
-// their own; everything else happens on the loop's thread.
+// that one that is loaded again, because its device came back, knows the same. Devices come back
+// on a goroutine of their own; everything else happens on the loop's thread.
 type programs struct {
 	mu    sync.Mutex
 	ports []portProgram

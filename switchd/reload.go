@@ -127,7 +127,6 @@ func (c *Config) sameDaemon(old *Config) error {
 	same("clock", c.Clock, old.Clock)
 	same("frames", c.Frames, old.Frames)
 	same("cell_size", c.Cell, old.Cell)
-	same("seed", c.Seed, old.Seed)
 	if len(c.Ports) != len(old.Ports) {
 		same("ports", len(c.Ports), len(old.Ports))
 		return errors.Join(fixed...)
