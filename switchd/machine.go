@@ -58,6 +58,7 @@ func (c *Config) MachineOf(t *sonic.Tables) (pipeline.Config, error) {
 		}
 		m.Ports = append(m.Ports, port)
 	}
+	c.forward(&m)
 	return m, nil
 }
 
