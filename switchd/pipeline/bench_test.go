@@ -6,6 +6,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/wire/wiretest"
 )
 
@@ -33,7 +34,7 @@ func through(b *bench, f *frame.Frame, in, out dataplane.PortID) *frame.Frame {
 // BenchmarkPipeline is a frame from Receive to Transmit, once as it comes from the XDP program,
 // which has classified it, and once classified here.
 func BenchmarkPipeline(b *testing.B) {
-	for _, ports := range []int{5, 32} {
+	for _, ports := range []int{2, 5, 32, 128} {
 		for _, by := range []string{"xdp", "go"} {
 			b.Run(fmt.Sprintf("ports=%d/classified=%s", ports, by), func(b *testing.B) {
 				benchmarkPipeline(b, ports, by == "xdp")
@@ -93,6 +94,56 @@ func BenchmarkStandingQueue(b *testing.B) {
 	}
 	if _, marked := sw.sw.QueueCounts(senders, 3); marked.Frames < uint64(b.N) {
 		b.Fatalf("%d of %d frames marked", marked.Frames, b.N)
+	}
+}
+
+// BenchmarkBusyQueues is a frame through a switch in which all eight queues of every port hold
+// frames: the scheduler has a choice, and what it chooses is out of the cache.
+func BenchmarkBusyQueues(b *testing.B) {
+	for _, ports := range []int{2, 32, 128} {
+		b.Run(fmt.Sprintf("ports=%d", ports), func(b *testing.B) { benchmarkBusyQueues(b, ports) })
+	}
+}
+
+func benchmarkBusyQueues(b *testing.B, ports int) {
+	const standing = 4 // frames in each queue
+	cfg := testConfig(ports)
+	for i := range cfg.Ports {
+		for tc := range uint8(8) {
+			cfg.Ports[i].Classify.DSCP[tc] = tc
+		}
+	}
+	sw := newBenchOf(b, cfg, ports*8*standing)
+	for i := range ports {
+		mac := wiretest.MACOrNumber(i).MAC()
+		if err := sw.sw.MACs().AddStatic(mac, dataplane.PortID(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range ports {
+		from, to := wiretest.MACOrNumber(i), wiretest.MACOrNumber((i+1)%ports)
+		for n := range 8 * standing {
+			f := sw.pool.Get()
+			f.Set(wiretest.Packet{Src: from, Dst: to, DSCP: uint8(n % 8), ECN: wire.ECT0,
+				Payload: 1000}.Bytes())
+			f.Meta.Class = cfg.Ports[i].Classify.Classify(f.Bytes())
+			sw.sw.Receive(sw.now, dataplane.PortID(i), f)
+		}
+	}
+	b.ReportAllocs()
+	in := 0
+	for b.Loop() {
+		out := in + 1
+		if out == ports {
+			out = 0
+		}
+		sw.now += 217
+		f := sw.sw.Transmit(sw.now, dataplane.PortID(out))
+		sw.sw.Receive(sw.now, dataplane.PortID(in), f)
+		in = out
+	}
+	if l := sw.sw.Ledger(); l.Sent.Frames != uint64(b.N) || l.DroppedTotal().Frames != 0 {
+		b.Fatalf("%d of %d frames came through", l.Sent.Frames, b.N)
 	}
 }
 
