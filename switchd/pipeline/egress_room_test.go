@@ -40,7 +40,7 @@ func short(c *Config) (n int) {
 	return n
 }
 
-// TestEgressRoomsOfSONiC: the way SONiC does it there is room enough; each way to spoil it is found.
+// TestEgressRoomsOfSONiC: the way SONiC does it there is room enough; every way to spoil it shows.
 func TestEgressRoomsOfSONiC(t *testing.T) {
 	c := sonicPools(unit.MB)
 	if rooms := c.EgressRooms(); len(rooms) != 6 || short(&c) != 0 {
