@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -123,6 +124,25 @@ func (r *realFrames) run(until unit.Time) {
 			r.t.Fatalf("virtual time stands at %v, wanted %v", r.page.Status().Virtual, until)
 		}
 	}
+}
+
+func (r *realFrames) fault(port int, text string) {
+	e, err := entry(portName(port), text)
+	if err == nil {
+		r.do(theSwitch, func(now unit.Time) { _, err = r.loops[theSwitch].Faults().Add(now, e) })
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *realFrames) wasted(n node) (sum uint64) {
+	r.do(n, func(unit.Time) {
+		for i := range r.wires[n] {
+			sum += r.loops[n].Link(dataplane.PortID(i)).Stats.Lost
+		}
+	})
+	return sum
 }
 
 func (r *realFrames) lost() (sum uint64) {
