@@ -18,6 +18,8 @@ type server struct {
 	*daemon.Daemon
 	*observer
 
+	cfg    *Config
+	log    *slog.Logger
 	params []daemon.Parameter
 	snap   pipeline.Snapshot
 }
@@ -35,10 +37,10 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{observer: c.observe(sw), params: c.Parameters()}
+	s := &server{observer: c.observe(sw), cfg: c, params: c.Parameters(), log: log}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource,
+		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource, Filtered: sw.Filtered,
 		Load: func(port int) (*bpf.Program, error) {
 			return bpf.LoadSwitch(bpf.PortConfig{Map: machine.Ports[port].Classify})
 		},
@@ -46,6 +48,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	sw.SetNotify(s.record)
 	s.sampleBy(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	s.handle(s.Control)
@@ -59,6 +62,8 @@ func (s *server) snapshot(dst *pipeline.Snapshot) error {
 
 func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/status", s.status)
+	daemon.Handle(mux, "GET /v1/state", s.state)
+	daemon.Handle(mux, "GET /v1/waits", s.waits)
 	s.observer.handle(mux)
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 }

@@ -9,11 +9,11 @@ import (
 
 // Watchdog finds pause storms on a port, by priority, by looking at counters at every poll.
 //
-//	                the rule held at every poll for Detection
-//	 operational ------------------------------------------------> stormed
-//	      ^                                                           |
-//	      +-----------------------------------------------------------+
-//	        no PFC frame came for Restoration (alert: the rule does not hold)
+//	               the rule held at every poll for Detection
+//	operational ------------------------------------------------> stormed
+//	     ^                                                           |
+//	     +-----------------------------------------------------------+
+//	       no PFC frame came for Restoration (alert: the rule does not hold)
 //
 // It only judges; whoever owns it acts on what Poll returns. It serves a switch, which looks at
 // the pauses that it receives, and a NIC, which looks at those that it sends: Sight then tells of
@@ -39,7 +39,10 @@ type Sight struct {
 }
 
 // Tally counts packets.
-type Tally struct{ OK, Dropped uint64 }
+type Tally struct {
+	OK      uint64 `json:"ok"`
+	Dropped uint64 `json:"dropped"`
+}
 
 // WatchdogCounters is what was counted of a priority. Packets are counted while it is stormed.
 // SONiC: PFC_WD_QUEUE_STATS_*
@@ -77,6 +80,9 @@ func (w *Watchdog) NextWake() unit.Time { return w.next }
 
 // Action is the action of its configuration.
 func (w *Watchdog) Action() Action { return w.cfg.Action }
+
+// Config is what the watchdog was made of.
+func (w *Watchdog) Config() *WatchdogConfig { return &w.cfg }
 
 // Stormed is the set of priorities in a storm.
 func (w *Watchdog) Stormed() Set { return w.stormed }

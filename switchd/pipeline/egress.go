@@ -122,6 +122,7 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 // refuse drops a frame that was meant for a queue.
 func (s *Switch) refuse(p *port, q *queue, f *frame.Frame, why frame.Reason) {
 	q.stats.Dropped[why]++
+	q.stats.DroppedBytes[why] += uint64(f.Len())
 	s.drop(p, f, why)
 }
 

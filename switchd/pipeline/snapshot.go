@@ -30,6 +30,8 @@ type QueueStats struct {
 	Sent    dataplane.Count
 	Marked  dataplane.Count
 	Dropped Drops
+	// DroppedBytes are the bytes of Dropped.
+	DroppedBytes Drops
 	// Guaranteed are those of Sent that went first because the queue was below its minimum rate.
 	Guaranteed dataplane.Count
 	// Shaped came to the head of the queue while it was above its maximum rate.
@@ -82,6 +84,8 @@ type PortSnapshot struct {
 	Paused                       pfc.Set // priorities that the other end holds back now
 	Pausing                      pfc.Set // priorities that we hold back now
 	Watchdog                     [wire.Priorities]WatchdogSnapshot
+	WatchdogConfig               pfc.WatchdogConfig
+	PFCSend, PFCObey             pfc.Set // as configured
 	Queues                       [mmu.Queues]QueueSnapshot
 	Groups                       [mmu.Groups]GroupSnapshot
 }
@@ -116,6 +120,7 @@ func (s *Switch) Snapshot(now unit.Time, dst *Snapshot) {
 	s.snapshotPools(dst)
 	for i := range s.ports {
 		s.ports[i].snapshot(now, s.buffer, &dst.Ports[i])
+		dst.Ports[i].PFCSend, dst.Ports[i].PFCObey = s.cfg.Ports[i].PFCSend, s.cfg.Ports[i].PFCObey
 	}
 }
 
@@ -142,6 +147,7 @@ func (p *port) snapshot(now unit.Time, b *mmu.Buffer, dst *PortSnapshot) {
 	dst.CNMsSent = p.stats.cnmsSent
 	dst.Paused, dst.Pausing = p.rx.Paused(now), p.tx.Wanted()
 	dst.PFCReceived, dst.PFCSent = p.rx.Counters(now), p.tx.Counters(now)
+	dst.WatchdogConfig = *p.watch.dog.Config()
 	for n := range dst.Watchdog {
 		dst.Watchdog[n] = WatchdogSnapshot{p.watch.dog.Stats(pfc.Priority(n)), p.watch.queues[n],
 			p.watch.dog.Action()}
