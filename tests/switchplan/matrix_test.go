@@ -31,6 +31,7 @@ type row struct {
 	name, checks string
 	ran, failed  [modes]bool
 	figures      [modes][]figure
+	digests      [modes][][]uint64 // of each bed that the case ran on
 }
 
 // figure is a number of ours beside the one that the configuration gives.
@@ -47,7 +48,9 @@ func (p *plan) row(name, checks string) *row {
 }
 
 // begin forgets what an earlier run of the case found.
-func (r *row) begin(m mode) { r.ran[m], r.failed[m], r.figures[m] = true, false, nil }
+func (r *row) begin(m mode) {
+	r.ran[m], r.failed[m], r.figures[m], r.digests[m] = true, false, nil, nil
+}
 
 func (r *row) note(m mode, f figure) { r.figures[m] = append(r.figures[m], f) }
 
@@ -133,7 +136,9 @@ anything else fails. The cases are those of the test plans that vendors and oper
 hardware, under the plans' own names. Each is one function that runs twice: in virtual time, and
 on real frames over AF_XDP on veth, where the XDP program classifies. Expected values are computed
 from the configuration of the case. After each case the ledgers of switch and tester are checked,
-and that all that one sent has reached the other.
+that all that one sent has reached the other, and that on real frames every frame came with the
+bytes and at the nanosecond of virtual time (but for ARP, which no clock knows of beforehand, and
+for frames damaged on purpose).
 `
 
 func matrix() string {
