@@ -25,6 +25,8 @@ enum {
 	BPF_MAP_TYPE_XSKMAP = 17,
 };
 
+enum { BPF_F_MMAPABLE = 1 << 10 }; /* kernel 5.5 */
+
 enum xdp_action { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
 
 struct xdp_md {

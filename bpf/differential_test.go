@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 // seedEnv replays a differential test with the seed that a failure printed.
@@ -29,13 +32,16 @@ func seed(t *testing.T) uint64 {
 }
 
 // TestDifferential holds program and Go classifier equal on frames made at random from good ones:
-// bytes changed, mostly in the headers, cut, or padded.
+// bytes changed, mostly in the headers, cut, or padded. The watchdog's verdict changes on the way.
 func TestDifferential(t *testing.T) {
 	const frames = 20000
 	rng := rand.New(rand.NewPCG(seed(t), 0))
 	m := testMap(classify.TrustDSCP)
 	p := loaded(t, LoadSwitch, m)
 	seen := map[string]int{}
+	var verdict uint8
+	var filtered dataplane.Count
+	var told uint64
 	for i := range frames {
 		if i == frames/2 {
 			m.Trust = classify.TrustPCP
@@ -43,11 +49,35 @@ func TestDifferential(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := agree(t, p, &m, mutated(rng))
-		seen[r.class.Kind.String()]++
+		if i%16 == 0 {
+			verdict = uint8(rng.Uint32() & rng.Uint32())
+			if err := p.SetWatchdog(verdict); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := mutated(rng)
+		class := judge(t, p, &m, verdict, b)
+		seen[class.Kind.String()]++
+		if filters(verdict, class) {
+			if class.Kind.IsRoCE() || class.Kind == frame.CNM {
+				told++
+			}
+			filtered.Add(unit.Bytes(len(b)))
+		}
 	}
 	if len(seen) < 10 {
 		t.Errorf("only %v came up", seen)
+	}
+	var got dataplane.Count
+	for tc := range uint8(classify.Classes) {
+		n := p.Filtered(tc)
+		got.Frames, got.Bytes = got.Frames+n.Frames, got.Bytes+n.Bytes
+	}
+	if got != filtered || got.Frames == 0 {
+		t.Errorf("filtered %+v, want %+v", got, filtered)
+	}
+	if n := p.FilteredTold(); n != told || n == 0 || n == filtered.Frames {
+		t.Errorf("%d of them told, want %d", n, told)
 	}
 }
 

@@ -31,6 +31,7 @@ type Program struct {
 	name string
 	prog *ebpf.Program
 	maps struct{ config, counts, xsks *ebpf.Map }
+	seen []byte // the memory of Filtered; nil if the program filters nothing
 	link link.Link
 	cfg  portConfig
 }
@@ -77,7 +78,8 @@ func load(spec *ebpf.CollectionSpec, name string, cfg PortConfig) (*Program, err
 	p.maps.config = coll.DetachMap(switchPortMapConfig)
 	p.maps.counts = coll.DetachMap(switchPortMapCounts)
 	p.maps.xsks = coll.DetachMap(switchPortMapXsks)
-	if err := p.SetMap(cfg.Map); err != nil {
+	err = p.mapFiltered(coll.DetachMap(switchPortMapFiltered))
+	if err := errors.Join(err, p.SetMap(cfg.Map)); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -96,15 +98,10 @@ func (p *Program) SetMap(m classify.Map) error {
 	return p.writeConfig()
 }
 
-// SetWatchdog starts or ends dropping the data frames of a traffic class.
-func (p *Program) SetWatchdog(tc uint8, drop bool) error {
-	if tc >= classify.Classes {
-		return fmt.Errorf("watchdog: traffic class %d, want 0 to %d", tc, classify.Classes-1)
-	}
-	p.cfg.Watchdog &^= 1 << tc
-	if drop {
-		p.cfg.Watchdog |= 1 << tc
-	}
+// SetWatchdog has the data frames of these traffic classes dropped, bit n for class n, and those of
+// no others. It is for a switch port; a NIC's program drops none.
+func (p *Program) SetWatchdog(classes uint8) error {
+	p.cfg.Watchdog = classes
 	return p.writeConfig()
 }
 
@@ -151,6 +148,6 @@ func (p *Program) Detach() error {
 
 // Close detaches and unloads the program.
 func (p *Program) Close() error {
-	return errors.Join(p.Detach(), p.prog.Close(), p.maps.config.Close(), p.maps.counts.Close(),
-		p.maps.xsks.Close())
+	return errors.Join(p.Detach(), p.unmapFiltered(), p.prog.Close(), p.maps.config.Close(),
+		p.maps.counts.Close(), p.maps.xsks.Close())
 }

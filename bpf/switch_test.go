@@ -104,37 +104,6 @@ func TestSwitchCountsPFC(t *testing.T) {
 	}
 }
 
-// TestSwitchWatchdog: data frames of the class go, control frames and other classes stay.
-func TestSwitchWatchdog(t *testing.T) {
-	m := testMap(classify.TrustDSCP)
-	m.DSCP[26], m.DSCP[0] = 3, 0
-	p := loaded(t, LoadSwitch, m)
-	data, other := packet{DSCP: 26}.Bytes(), packet{DSCP: 0}.Bytes()
-	pfc := wiretest.PFC(1, map[uint8]uint16{3: 9})
-	if err := p.SetWatchdog(3, true); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name  string
-		frame []byte
-		want  uint32
-	}{{"data", data, xdpDrop}, {"other class", other, xdpRedirect}, {"PFC", pfc, xdpRedirect}} {
-		if got := run(t, p, c.frame).verdict; got != c.want {
-			t.Errorf("%s: verdict %d, want %d", c.name, got, c.want)
-		}
-	}
-	if err := p.SetWatchdog(3, false); err != nil {
-		t.Fatal(err)
-	}
-	agree(t, p, &m, data)
-	if got := counters(t, p).Watchdog; got != [8]uint64{3: 1} {
-		t.Errorf("dropped by the watchdog: %v", got)
-	}
-	if err := p.SetWatchdog(8, true); err == nil {
-		t.Error("traffic class 8 was accepted")
-	}
-}
-
 // TestSwitchWithoutSocket: what nobody receives is dropped and counted.
 func TestSwitchWithoutSocket(t *testing.T) {
 	p := loaded(t, LoadSwitch, testMap(classify.TrustDSCP))

@@ -18,6 +18,7 @@ import (
 const (
 	switchPortMapConfig      = "config"
 	switchPortMapCounts      = "counts"
+	switchPortMapFiltered    = "filtered"
 	switchPortMapXsks        = "xsks"
 	switchPortProgSwitchPort = "switch_port"
 )
@@ -71,9 +72,10 @@ type switchPortProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type switchPortMapSpecs struct {
-	Config *ebpf.MapSpec `ebpf:"config"`
-	Counts *ebpf.MapSpec `ebpf:"counts"`
-	Xsks   *ebpf.MapSpec `ebpf:"xsks"`
+	Config   *ebpf.MapSpec `ebpf:"config"`
+	Counts   *ebpf.MapSpec `ebpf:"counts"`
+	Filtered *ebpf.MapSpec `ebpf:"filtered"`
+	Xsks     *ebpf.MapSpec `ebpf:"xsks"`
 }
 
 // switchPortVariableSpecs contains global variables before they are loaded into the kernel.
@@ -102,15 +104,17 @@ func (o *switchPortObjects) Close() error {
 //
 // It can be passed to loadSwitchPortObjects or ebpf.CollectionSpec.LoadAndAssign.
 type switchPortMaps struct {
-	Config *ebpf.Map `ebpf:"config"`
-	Counts *ebpf.Map `ebpf:"counts"`
-	Xsks   *ebpf.Map `ebpf:"xsks"`
+	Config   *ebpf.Map `ebpf:"config"`
+	Counts   *ebpf.Map `ebpf:"counts"`
+	Filtered *ebpf.Map `ebpf:"filtered"`
+	Xsks     *ebpf.Map `ebpf:"xsks"`
 }
 
 func (m *switchPortMaps) Close() error {
 	return _SwitchPortClose(
 		m.Config,
 		m.Counts,
+		m.Filtered,
 		m.Xsks,
 	)
 }

@@ -26,8 +26,9 @@ func (c Count) plus(o Count) Count { return Count{c.Frames + o.Frames, c.Bytes +
 //
 //	Received + Generated = Sent + Consumed + Buffered + sum(Dropped)
 //
-// Generated are frames the device made (PFC, ACK, data of a NIC), Consumed those it ended by
-// using them (a PFC frame obeyed, a packet placed into memory).
+// Generated are frames the device made (PFC, ACK, data of a NIC) and bytes that it added to others
+// (a switch's telemetry), Consumed those it ended by using them (a PFC frame obeyed, a packet
+// placed into memory).
 type Ledger struct {
 	Received, Generated      Count
 	Sent, Consumed, Buffered Count

@@ -2,19 +2,13 @@ package switchd
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/rocelab/rocelab/bpf"
-	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
-	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/xsk"
-	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 	"github.com/rocelab/rocelab/switchd/qos"
 )
@@ -22,11 +16,9 @@ import (
 // server is a switch at work. Its fields are for the loop's thread once it runs.
 type server struct {
 	*daemon.Daemon
-	sw      *pipeline.Switch
-	names   map[string]dataplane.PortID
-	sampler *daemon.Sampler
-	sampled *QueueLength
+	*observer
 
+	log    *slog.Logger
 	params []daemon.Parameter
 	snap   pipeline.Snapshot
 }
@@ -40,18 +32,14 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	pool := frame.NewPool(c.Frames, xsk.DefaultOptions.MaxFrame())
-	sw, err := pipeline.New(machine, pool)
+	sw, pool, err := c.build(machine)
 	if err != nil {
 		return err
 	}
-	s := &server{sw: sw, names: make(map[string]dataplane.PortID), params: c.Parameters()}
-	for i, p := range c.Ports {
-		s.names[p.Name] = dataplane.PortID(i)
-	}
+	s := &server{observer: c.observe(sw), params: c.Parameters(), log: log}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource,
+		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource, Filtered: sw.Filtered,
 		Load: func(port int) (*bpf.Program, error) {
 			return bpf.LoadSwitch(bpf.PortConfig{Map: machine.Ports[port].Classify})
 		},
@@ -59,7 +47,8 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s.sampler = daemon.NewSampler(s.Loop)
+	sw.SetNotify(s.record)
+	s.sampleBy(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	s.handle(s.Control)
 	return s.Run(ctx)
@@ -72,10 +61,8 @@ func (s *server) snapshot(dst *pipeline.Snapshot) error {
 
 func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/status", s.status)
-	daemon.Handle(mux, "POST /v1/sample", s.sample)
-	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
-		return s.sampler.Samples()
-	})
+	daemon.Handle(mux, "GET /v1/waits", s.waits)
+	s.observer.handle(mux)
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 }
 
@@ -114,33 +101,4 @@ func portStatus(p *pipeline.PortSnapshot) PortStatus {
 
 func length(o qos.OccupancySummary) QueueLength {
 	return QueueLength{MeanBytes: o.Mean, P99Bytes: float64(o.P99), MaxBytes: float64(o.Max)}
-}
-
-// sample records one queue. With the last sample the queue's length over all of them is kept.
-func (s *server) sample(r SampleRequest) (struct{}, error) {
-	port, ok := s.names[r.Port]
-	if !ok || r.Queue < 0 || r.Queue >= mmu.Queues {
-		return struct{}{}, fmt.Errorf("no queue %d on port %q", r.Queue, r.Port)
-	}
-	q := mmu.Queue(r.Queue)
-	columns := []string{ColumnQueueBytes, ColumnPFCSent, ColumnECNMarked, ColumnSentLineBytes}
-	if err := s.Loop.Do(func(now unit.Time) {
-		s.sw.ClearWatermarks(now)
-		s.sampled = nil
-	}); err != nil {
-		return struct{}{}, err
-	}
-	taken := 0
-	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
-		func(now unit.Time, row []float64) {
-			sent, marked := s.sw.QueueCounts(port, q)
-			row[0] = float64(s.sw.QueueDepth(port, q))
-			row[1] = float64(s.sw.PFCSent())
-			row[2] = float64(marked.Frames)
-			row[3] = float64(sent.Bytes) + float64(sent.Frames)*float64(wire.Overhead)
-			if taken++; taken == r.Count {
-				l := length(s.sw.QueueLength(now, port, q))
-				s.sampled = &l
-			}
-		})
 }

@@ -28,8 +28,14 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for i := range priorityMetrics {
 		out <- priorityMetrics[i].desc
 	}
+	for i := range watchdogMetrics {
+		out <- watchdogMetrics[i].desc
+	}
 	for i := range queueMetrics {
 		out <- queueMetrics[i].desc
+	}
+	for i := range qosMetrics {
+		out <- qosMetrics[i].desc
 	}
 	for i := range groupMetrics {
 		out <- groupMetrics[i].desc
@@ -80,10 +86,14 @@ func collectPort(out chan<- prometheus.Metric, p *pipeline.PortSnapshot) {
 		}
 		sendDrops(out, portDropped, &p.Dropped[n], p.Name, label)
 	}
+	collectWatchdog(out, p)
 	for n := range p.Queues {
 		label := strconv.Itoa(n)
 		for j := range queueMetrics {
 			queueMetrics[j].send(out, &p.Queues[n], p.Name, label)
+		}
+		for j := range qosMetrics {
+			qosMetrics[j].send(out, &p.Queues[n], p.Name, label)
 		}
 		sendDrops(out, queueDropped, &p.Queues[n].Dropped, p.Name, label)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 )
@@ -35,6 +36,9 @@ func fill(s *pipeline.Snapshot) error {
 		Headroom: 21, HeadroomLimit: 22, SharedWatermark: 23, HeadroomWatermark: 24,
 		Admitted: dataplane.Count{Frames: 42, Bytes: 43}, Reserved: 44, SharedPersistent: 45,
 		HeadroomPersistent: 46}}
+	w := &p.Watchdog[3]
+	w.Watched, w.Stormed, w.Detected, w.Restored, w.Queue = true, true, 60, 61, 2
+	w.TX, w.RX = pfc.Tally{OK: 62, Dropped: 63}, pfc.Tally{OK: 64, Dropped: 65}
 	s.Ports = []pipeline.PortSnapshot{p}
 	s.Pools = []pipeline.PoolSnapshot{
 		{Name: "in", Size: 25, Use: mmu.Use{Occupancy: 26, Watermark: 27, Persistent: 47},
@@ -100,6 +104,13 @@ func TestMetrics(t *testing.T) {
 		`switchd_headroom_pool_persistent_watermark_bytes{pool="in"} 52`,
 		`switchd_buffer_pool_size_bytes{direction="egress",pool="out"} 53`,
 		`switchd_buffer_pool_occupancy_bytes{direction="egress",pool="out"} 54`,
+		`switchd_pfcwd_storms_detected_total{port="swp1",priority="3",queue="2"} 60`,
+		`switchd_pfcwd_storms_restored_total{port="swp1",priority="3",queue="2"} 61`,
+		`switchd_pfcwd_stormed{port="swp1",priority="3",queue="2"} 1`,
+		`switchd_pfcwd_sent_packets_total{port="swp1",priority="3",queue="2"} 62`,
+		`switchd_pfcwd_send_dropped_packets_total{port="swp1",priority="3",queue="2"} 63`,
+		`switchd_pfcwd_received_packets_total{port="swp1",priority="3",queue="2"} 64`,
+		`switchd_pfcwd_receive_dropped_packets_total{port="swp1",priority="3",queue="2"} 65`,
 		`switchd_mac_table_entries 28`,
 		`switchd_mac_table_full_total 29`,
 	} {

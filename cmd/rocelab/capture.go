@@ -19,8 +19,9 @@ func captureCommand() *cobra.Command {
 		Use:   "capture NODE[:PORT]",
 		Short: "write frames of a running lab into a pcapng file",
 		Long: `capture writes the frames of a port, or of all ports of a node, into a pcapng file
-with their virtual times. Every port has two interfaces in the file, ingress and egress. A frame that
-an injected fault did something to carries a comment; lost frames are there as well, where they left.
+with their virtual times. Every port has two interfaces in the file, ingress and egress. A frame
+that an injected fault did something to carries a comment; lost frames are there as well, where
+they left.
 In Wireshark: frame.comment contains "fault".
 
 It ends with -c frames, after --for, or with Ctrl-C.`,

@@ -107,18 +107,24 @@ func (c *Client) Call(ctx context.Context, method, path string, req, resp any) e
 		return fmt.Errorf("%s: %w", c.path, err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
+	what := fmt.Sprintf("%s: %s %s", c.path, method, path)
+	return readAnswer(what, answer.StatusCode, answer.Body, resp)
+}
+
+// readAnswer decodes an answer into resp, unless nil, or returns the error that it tells of.
+func readAnswer(what string, status int, body io.Reader, resp any) error {
+	if status != http.StatusOK {
 		var e errorBody
-		if err := json.NewDecoder(answer.Body).Decode(&e); err != nil || e.Error == "" {
-			e.Error = answer.Status
+		if err := json.NewDecoder(body).Decode(&e); err != nil || e.Error == "" {
+			e.Error = http.StatusText(status)
 		}
-		return fmt.Errorf("%s: %s %s: %s", c.path, method, path, e.Error)
+		return fmt.Errorf("%s: %s", what, e.Error)
 	}
 	if resp == nil {
 		return nil
 	}
-	if err := json.NewDecoder(answer.Body).Decode(resp); err != nil {
-		return fmt.Errorf("%s: %s %s: %w", c.path, method, path, err)
+	if err := json.NewDecoder(body).Decode(resp); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

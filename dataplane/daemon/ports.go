@@ -41,6 +41,18 @@ func (w *portWire) Stats() loop.WireStats {
 	return st
 }
 
+// SetFilter puts the watchdog's verdict into force.
+func (w *portWire) SetFilter(classes uint8) error { return w.prog.SetWatchdog(classes) }
+
+// Filtered reads what the program counts in shared memory.
+func (w *portWire) Filtered() (f loop.Filtered) {
+	f.Told = w.prog.FilteredTold()
+	for class := range f.Classes {
+		f.Classes[class] = w.prog.Filtered(uint8(class))
+	}
+	return f
+}
+
 // Close detaches the program after the socket, so that no frame is redirected to nowhere.
 func (w *portWire) Close() error {
 	err := w.Socket.Close()

@@ -33,6 +33,8 @@ type Spec struct {
 	Load   func(port int) (*bpf.Program, error)
 	MAC    func(port int) wire.MAC // of PFC frames that a fault sends out of the port; may be nil
 	Log    *slog.Logger
+	// Filtered is told of frames that a program dropped by the watchdog's verdict.
+	Filtered func(port dataplane.PortID, class uint8, n dataplane.Count)
 }
 
 // Daemon is a machine with its loop, control socket and metrics.
@@ -73,7 +75,8 @@ func New(spec Spec) (*Daemon, error) {
 		events:  newEventLog(),
 	}
 	d.Loop, err = loop.New(loop.Config{Device: spec.Device, Pool: spec.Pool, Clock: clk,
-		Links: links, Ports: wires, Log: spec.Log, OnFault: d.onFault, OnLink: d.onLink})
+		Links: links, Ports: wires, Log: spec.Log, OnFault: d.onFault, OnLink: d.onLink,
+		Filtered: spec.Filtered})
 	if err != nil {
 		for _, w := range wires {
 			w.Wire.Close()

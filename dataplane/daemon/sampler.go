@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 // Sampler records numbers of a machine at exact multiples of an interval of virtual time. Its
 // memory is set aside at the start; when it is full, sampling ends.
 type Sampler struct {
-	loop    *loop.Loop
+	run     Executor
 	started bool
 	data    Samples
 }
@@ -37,10 +36,10 @@ func (s *Samples) Column(name string) ([]float64, bool) {
 
 const maxSamples = 1 << 20
 
-// NewSampler returns a sampler of the machine that l drives.
-func NewSampler(l *loop.Loop) *Sampler { return &Sampler{loop: l} }
+// NewSampler returns a sampler of the machine that run runs.
+func NewSampler(run Executor) *Sampler { return &Sampler{run: run} }
 
-// Start records count samples of the given columns. read fills one row; it runs on the loop's
+// Start records count samples of the given columns. read fills one row; it runs on the machine's
 // thread and must not allocate.
 func (s *Sampler) Start(
 	interval time.Duration,
@@ -63,7 +62,7 @@ func (s *Sampler) Start(
 		d.Values = append(d.Values, make([]float64, 0, count))
 	}
 	row := make([]float64, len(columns))
-	err := s.loop.Do(func(unit.Time) {
+	err := s.run.Do(func(unit.Time) {
 		if s.started && len(s.data.TimeNs) < cap(s.data.TimeNs) {
 			return // still at work; told below
 		}
@@ -76,7 +75,7 @@ func (s *Sampler) Start(
 	if d.Columns != nil {
 		return errors.New("sampling: already at work")
 	}
-	return s.loop.Every(interval, func(now unit.Time) bool {
+	return s.run.Every(interval, func(now unit.Time) bool {
 		read(now, row)
 		s.data.TimeNs = append(s.data.TimeNs, int64(now))
 		for i, v := range row {
@@ -88,7 +87,7 @@ func (s *Sampler) Start(
 
 // Samples returns what was recorded so far.
 func (s *Sampler) Samples() (out Samples, err error) {
-	err = s.loop.Do(func(unit.Time) {
+	err = s.run.Do(func(unit.Time) {
 		out = s.data
 		// The columns only grow, so the part up to here may be read without copying.
 		out.TimeNs = out.TimeNs[:len(out.TimeNs):len(out.TimeNs)]

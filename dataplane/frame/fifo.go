@@ -40,3 +40,10 @@ func (q *FIFO) Head() *Frame { return q.head }
 
 // Len is the number of frames.
 func (q *FIFO) Len() int { return q.n }
+
+// Each calls fn for every frame, the first first. fn must not change the queue.
+func (q *FIFO) Each(fn func(*Frame)) {
+	for f := q.head; f != nil; f = f.next {
+		fn(f)
+	}
+}

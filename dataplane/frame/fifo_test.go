@@ -37,3 +37,16 @@ func TestFIFORefusesTheSameFrameTwice(t *testing.T) {
 	}()
 	q.Push(f)
 }
+
+func TestFIFOEach(t *testing.T) {
+	pool := NewPool(2, 64)
+	var q FIFO
+	a, b := pool.Get(), pool.Get()
+	q.Push(a)
+	q.Push(b)
+	var seen []*Frame
+	q.Each(func(f *Frame) { seen = append(seen, f) })
+	if len(seen) != 2 || seen[0] != a || seen[1] != b || q.Len() != 2 {
+		t.Errorf("%d frames seen, %d left", len(seen), q.Len())
+	}
+}

@@ -32,6 +32,9 @@ type Config struct {
 	// away or came back, and why. Both run on the loop's thread, and may be nil.
 	OnFault func(fault.Happening)
 	OnLink  func(at unit.Time, port dataplane.PortID, up bool, why string)
+	// Filtered is told, on the loop's thread, of data frames of a class that a port's wire dropped
+	// as they arrived; nil if nobody sets a filter.
+	Filtered func(port dataplane.PortID, class uint8, n dataplane.Count)
 }
 
 // Tap sees every frame at a port: in when its last bit has arrived, out when its first bit leaves,
@@ -189,9 +192,10 @@ func (l *Loop) turn() error {
 	l.now = max(l.now, now)
 	l.engine.Run(l.now)
 	l.mail.run(l.now, l.node)
-	backlog := false
+	backlog, filtering := false, false
 	for _, p := range l.ports {
 		backlog = p.flush() || backlog
+		filtering = filtering || p.filtering()
 	}
 	l.stats.Turns++
 	deadline := min(l.engine.NextDelivery(), l.engine.Next().Add(l.slack))
@@ -200,7 +204,7 @@ func (l *Loop) turn() error {
 		deadline = l.now // the clock waits until the kernel has room
 	}
 	c.Publish(deadline)
-	return l.sleep(deadline, backlog || waiting)
+	return l.sleep(deadline, backlog || waiting || filtering)
 }
 
 // sleep waits for an arrival, for mail, or until the deadline; not for long if it is the kernel's
@@ -208,7 +212,8 @@ func (l *Loop) turn() error {
 func (l *Loop) sleep(deadline unit.Time, kernel bool) error {
 	wait := l.cfg.Clock.Until(deadline, maxSleep)
 	if kernel {
-		wait = 20 * time.Microsecond // for transmit chunks to come back, or a frame to arrive
+		// For transmit chunks to come back, a frame to arrive, or one to be dropped on arrival.
+		wait = 20 * time.Microsecond
 	}
 	if wait < shortest {
 		return nil

@@ -28,6 +28,7 @@ type port struct {
 	inlet   unit.Serial    // of arrivals from a sender that nobody paces
 	awaited unit.Time      // when the frame arrives that is waited for
 	missing int64          // real time since which it is
+	filter  filter
 }
 
 // patience is for how long, in real time, a frame may be on its way in the kernel. Softirqs are put
@@ -40,6 +41,7 @@ func (p *port) receive() {
 		return
 	}
 	l := p.loop
+	p.filtered()
 	for n := burst; n == burst; {
 		n = p.Wire.Receive(l.cfg.Pool, l.arrived[:])
 		for i := range l.arrived[:n] {
@@ -47,6 +49,7 @@ func (p *port) receive() {
 		}
 	}
 	if p.RxLink != NoLink {
+		p.settleFiltered()
 		p.giveUp()
 	}
 }
@@ -57,7 +60,7 @@ func (p *port) arrive(a *Arrival) {
 	l := p.loop
 	if p.RxLink != NoLink {
 		at, lost, ok := l.cfg.Links.Take(p.RxLink, check(a.Frame), l.now)
-		if lost > 0 {
+		if lost = p.excuse(lost); lost > 0 {
 			p.forgot(lost)
 		}
 		if ok {
@@ -262,6 +265,8 @@ func (p *port) down(why error) {
 	}
 	l.cfg.Log.Warn("port is down", "port", p.Name, "reason", why)
 	p.past = p.wireStats()
+	p.filtered()
+	p.filter.seen = Filtered{}
 	p.Wire.Close()
 	p.Wire = nil
 	for _, f := range p.backlog {
@@ -300,6 +305,10 @@ func (p *port) reopen() {
 		}
 		err = l.Do(func(unit.Time) {
 			p.Wire = wire
+			if err := p.setFilter(); err != nil {
+				l.cfg.Log.Warn("the watchdog's verdict is not in force", "port", p.Name,
+					"reason", err)
+			}
 			l.node.SetLink(p.id, true)
 			l.cfg.Log.Info("port is up again", "port", p.Name)
 			p.tell(true, "the device is back")

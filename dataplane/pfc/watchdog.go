@@ -9,11 +9,11 @@ import (
 
 // Watchdog finds pause storms on a port, by priority, by looking at counters at every poll.
 //
-//	                the rule held at every poll for Detection
-//	 operational ------------------------------------------------> stormed
-//	      ^                                                           |
-//	      +-----------------------------------------------------------+
-//	        no PFC frame came for Restoration (alert: the rule does not hold)
+//	               the rule held at every poll for Detection
+//	operational ------------------------------------------------> stormed
+//	     ^                                                           |
+//	     +-----------------------------------------------------------+
+//	       no PFC frame came for Restoration (alert: the rule does not hold)
 //
 // It only judges; whoever owns it acts on what Poll returns. It serves a switch, which looks at
 // the pauses that it receives, and a NIC, which looks at those that it sends: Sight then tells of

@@ -107,6 +107,13 @@ func (n *Net) start() {
 	}
 }
 
+// Inject lets a frame arrive on a port now, as if the far end of its link had sent it before. It
+// takes ownership of f.
+func (n *Net) Inject(node *Node, p dataplane.PortID, f *frame.Frame) {
+	n.start()
+	n.Engine.Arrive(node.node, p, n.Engine.Now(), f)
+}
+
 // MAC is the source address of PFC frames that faults send out of a port of a node, by the number
 // of the node: locally administered.
 func MAC(node, port int) wire.MAC {

@@ -9,8 +9,9 @@ import (
 
 // certify judges whether the run was faithful: whether every frame arrived at the time its sender
 // computed, before the receiver had decided anything later, and whether every frame is accounted
-// for. If so, what happened is what happens in virtual time (package loop says why).
-func (s *session) certify(run *result.Run, g *gathered) {
+// for. If so, what happened is what happens in virtual time (package loop says why), and to prove
+// it the same scenario has been run there.
+func (s *session) certify(run *result.Run, g *gathered, d difference) {
 	c := &run.Certificate
 	c.Valid = true
 	check := func(name, value, limit string, ok bool) {
@@ -18,21 +19,23 @@ func (s *session) certify(run *result.Run, g *gathered) {
 		c.Valid = c.Valid && ok
 	}
 	var slips uint64
-	for _, d := range g.all() {
-		slips += d.Loop.Slips.Count
+	for _, n := range g.all() {
+		slips += n.Loop.Slips.Count
 	}
 	check("arrivals behind a decision", fmt.Sprint(slips), "0", slips == 0)
+
+	check("samples that differ from virtual time", d.String(), "0", d.differ == 0)
 
 	lost, unexplained := s.losses(g)
 	check("frames lost in sockets and rings", fmt.Sprint(lost), "0", lost == 0)
 	check("frames sent but never received", fmt.Sprint(unexplained), "0", unexplained == 0)
 	broken := ""
 	var headroom uint64
-	for _, d := range g.all() {
-		if d.Ledger.Fault != "" {
-			broken = d.Name + ": " + d.Ledger.Fault
+	for _, n := range g.all() {
+		if n.Ledger.Fault != "" {
+			broken = n.Name + ": " + n.Ledger.Fault
 		}
-		headroom += d.Ledger.Dropped[frame.DropHeadroom.String()].Frames
+		headroom += n.Ledger.Dropped[frame.DropHeadroom.String()].Frames
 	}
 	check("conservation ledgers", orText(broken, "all balance"), "all balance", broken == "")
 	check("drops in the lossless class", fmt.Sprint(headroom), "0", headroom == 0)

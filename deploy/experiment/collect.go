@@ -32,19 +32,19 @@ func (s *session) collect(ctx context.Context) (*result.Run, error) {
 	if err := s.get(ctx, "sw0", "/v1/status", &g.sw); err != nil {
 		return nil, err
 	}
-	if err := s.get(ctx, "sw0", "/v1/sample", &g.swSeries); err != nil {
-		return nil, err
-	}
 	for i := range s.Senders + 1 {
 		var st nicd.Status
-		var samples daemon.Samples
 		if err := s.get(ctx, s.host(i), "/v1/status", &st); err != nil {
 			return nil, err
 		}
-		if err := s.get(ctx, s.host(i), "/v1/sample", &samples); err != nil {
-			return nil, err
-		}
-		g.nics, g.nicSeries = append(g.nics, st), append(g.nicSeries, samples)
+		g.nics = append(g.nics, st)
+	}
+	if err := s.samples(ctx, &g); err != nil {
+		return nil, err
+	}
+	difference, err := s.compare(ctx, &g)
+	if err != nil {
+		return nil, err
 	}
 	run := &result.Run{Name: s.cfg.Name, Algorithm: s.cfg.Algorithm, Parameters: s.parameters(&g),
 		DurationNs: s.Duration.Nanoseconds(), WarmupNs: s.Warmup.Nanoseconds()}
@@ -61,8 +61,23 @@ func (s *session) collect(ctx context.Context) (*result.Run, error) {
 	}
 	s.totals(run, &g)
 	s.clock(run)
-	s.certify(run, &g)
+	s.certify(run, &g, difference)
 	return run, nil
+}
+
+// samples gets what all nodes recorded.
+func (s *session) samples(ctx context.Context, g *gathered) error {
+	if err := s.get(ctx, "sw0", "/v1/sample", &g.swSeries); err != nil {
+		return err
+	}
+	for i := range s.Senders + 1 {
+		var samples daemon.Samples
+		if err := s.get(ctx, s.host(i), "/v1/sample", &samples); err != nil {
+			return err
+		}
+		g.nicSeries = append(g.nicSeries, samples)
+	}
+	return nil
 }
 
 // parameters are the settings a reader needs to judge the numbers.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -46,20 +47,34 @@ func faithful() (*session, *gathered) {
 }
 
 func TestEveryFaultMakesTheRunInvalid(t *testing.T) {
+	const differ = "samples that differ from virtual time"
 	for name, spoil := range map[string]func(*gathered){
-		"":                                 func(*gathered) {},
-		"arrivals behind a decision":       func(g *gathered) { g.nics[0].Loop.Slips.Count = 1 },
-		"frames lost in sockets and rings": func(g *gathered) { g.sw.Ports[1].Lost = 1 },
-		"frames sent but never received":   func(g *gathered) { g.nics[1].Ports[0].OnDevice = 19 },
-		"conservation ledgers":             func(g *gathered) { g.nics[0].Ledger.Fault = "1 != 2" },
+		"":     func(*gathered) {},
+		differ: func(*gathered) {},
+		"arrivals behind a decision": func(g *gathered) {
+			g.nics[0].Loop.Slips.Count = 1
+		},
+		"frames lost in sockets and rings": func(g *gathered) {
+			g.sw.Ports[1].Lost = 1
+		},
+		"frames sent but never received": func(g *gathered) {
+			g.nics[1].Ports[0].OnDevice = 19
+		},
+		"conservation ledgers": func(g *gathered) {
+			g.nics[0].Ledger.Fault = "1 != 2"
+		},
 		"drops in the lossless class": func(g *gathered) {
 			g.sw.Ledger.Dropped["headroom"] = dataplane.Count{Frames: 1}
 		},
 	} {
 		s, g := faithful()
+		d := difference{compared: 1}
+		if name == differ {
+			d.differ = 1
+		}
 		spoil(g)
 		var run result.Run
-		s.certify(&run, g)
+		s.certify(&run, g, d)
 		if run.Certificate.Valid != (name == "") {
 			t.Errorf("with a fault in %q the run is valid: %v", name, run.Certificate.Valid)
 		}
@@ -76,5 +91,28 @@ func TestKernelTrafficIsNotALoss(t *testing.T) {
 	g.sw.Ports[0].OnDevice += 7 // ARP and TCP of the host's kernel
 	if lost, unexplained := s.losses(g); lost != 0 || unexplained != 0 {
 		t.Errorf("%d lost, %d unexplained", lost, unexplained)
+	}
+}
+
+func TestComparisonFindsTheFirstDifference(t *testing.T) {
+	series := func(last float64) *daemon.Samples {
+		return &daemon.Samples{IntervalNs: 5, TimeNs: []int64{5, 10, 15},
+			Columns: []string{"queue", "marks"}, Values: [][]float64{{1, 2, 3}, {0, last, last}}}
+	}
+	earliest := int64(math.MaxInt64)
+	var d difference
+	d.samples("sw0", series(4), series(4), &earliest)
+	if got := d.String(); got != "0 of 6" {
+		t.Errorf("of equal samples it says %q", got)
+	}
+	d.samples("h1", series(4), series(7), &earliest)
+	want := "2 of 12, first h1 marks at 10ns: 4, in virtual time 7"
+	if got := d.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	short := series(4)
+	short.TimeNs = short.TimeNs[:2]
+	if d.samples("h2", short, series(4), &earliest); d.differ != 3 {
+		t.Errorf("a row that is missing: %v", d)
 	}
 }

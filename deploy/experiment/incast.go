@@ -118,14 +118,7 @@ func machine() result.Machine {
 
 func (in *Incast) once(ctx context.Context, cfg RunConfig, out io.Writer, log *slog.Logger,
 ) (run *result.Run, err error) {
-	t := lab.Star(in.Lab, in.Senders+1, in.Rate, in.Delay)
-	t.NIC.CC.Algorithm, t.MetricsPort = cfg.Algorithm, in.MetricsPort
-	if cfg.Algorithm == "none" {
-		t.Switch.WRED.ECN = "ecn_none" // nobody would listen
-	}
-	if in.Dilation != 0 {
-		t.Clock = lab.Clock{Start: in.Dilation, Min: in.Dilation, Max: in.Dilation}
-	}
+	t := in.topology(cfg)
 	l, err := lab.Up(ctx, t, log)
 	if err != nil {
 		return nil, err
@@ -135,11 +128,15 @@ func (in *Incast) once(ctx context.Context, cfg RunConfig, out io.Writer, log *s
 			err = e
 		}
 	}()
-	s := &session{Incast: in, cfg: cfg, lab: l, out: out}
+	s := &session{Incast: in, cfg: cfg, lab: l, out: out,
+		node: func(name string) daemon.Caller { return l.Client(name) }}
 	if err := s.wire(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.observe(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.capture(ctx); err != nil {
 		return nil, err
 	}
 	l.Start()
@@ -151,6 +148,19 @@ func (in *Incast) once(ctx context.Context, cfg RunConfig, out io.Writer, log *s
 		return nil, err
 	}
 	return s.collect(ctx)
+}
+
+// topology is the lab of a run.
+func (in *Incast) topology(cfg RunConfig) lab.Topology {
+	t := lab.Star(in.Lab, in.Senders+1, in.Rate, in.Delay)
+	t.NIC.CC.Algorithm, t.MetricsPort = cfg.Algorithm, in.MetricsPort
+	if cfg.Algorithm == "none" {
+		t.Switch.WRED.ECN = "ecn_none" // nobody would listen
+	}
+	if in.Dilation != 0 {
+		t.Clock = lab.Clock{Start: in.Dilation, Min: in.Dilation, Max: in.Dilation}
+	}
+	return t
 }
 
 // captureFile is the pcapng of a run, or nothing.

@@ -27,6 +27,7 @@ type session struct {
 	*Incast
 	cfg   RunConfig
 	lab   *lab.Lab
+	node  func(name string) daemon.Caller
 	out   io.Writer
 	flows []string // by sender
 	sinks []ib.QPN // the receiver's QP of each
@@ -35,11 +36,11 @@ type session struct {
 }
 
 func (s *session) post(ctx context.Context, node, path string, req, resp any) error {
-	return s.lab.Client(node).Call(ctx, http.MethodPost, path, req, resp)
+	return s.node(node).Call(ctx, http.MethodPost, path, req, resp)
 }
 
 func (s *session) get(ctx context.Context, node, path string, resp any) error {
-	return s.lab.Client(node).Call(ctx, http.MethodGet, path, nil, resp)
+	return s.node(node).Call(ctx, http.MethodGet, path, nil, resp)
 }
 
 // wire connects a queue pair of each sender to one of the receiver and gives it a flow.
@@ -75,7 +76,7 @@ func (s *session) wire(ctx context.Context) error {
 
 func none() any { return nil }
 
-// observe starts samplers everywhere and the capture at the switch.
+// observe starts samplers everywhere.
 func (s *session) observe(ctx context.Context) error {
 	sample := s.sample()
 	if err := s.post(ctx, "sw0", "/v1/sample", switchd.SampleRequest{SampleRequest: sample,
@@ -87,6 +88,11 @@ func (s *session) observe(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// capture starts the capture at the switch.
+func (s *session) capture(ctx context.Context) error {
 	if s.Frames == 0 {
 		return nil
 	}

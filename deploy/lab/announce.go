@@ -19,7 +19,7 @@ func (l *Lab) announce() error {
 			continue
 		}
 		device := l.Topology.linksOf(n.Name)[0].Endpoints[0].Device
-		ip, mac := l.Address(n.Name)
+		ip, mac := l.Topology.Address(n.Name)
 		err := netspace.Do(l.Topology.netns(n.Name), func() error {
 			return broadcastARP(device, mac, ip.AsSlice())
 		})
@@ -30,7 +30,8 @@ func (l *Lab) announce() error {
 	return nil
 }
 
-func broadcastARP(device string, mac net.HardwareAddr, ip []byte) error {
+// GratuitousARP is the frame by which a host tells everybody its address.
+func GratuitousARP(mac net.HardwareAddr, ip []byte) ([]byte, error) {
 	everybody := net.HardwareAddr{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{},
@@ -39,6 +40,11 @@ func broadcastARP(device string, mac net.HardwareAddr, ip []byte) error {
 			HwAddressSize: 6, ProtAddressSize: 4, Operation: layers.ARPRequest,
 			SourceHwAddress: mac, SourceProtAddress: ip,
 			DstHwAddress: make([]byte, 6), DstProtAddress: ip})
+	return buf.Bytes(), err
+}
+
+func broadcastARP(device string, mac net.HardwareAddr, ip []byte) error {
+	announcement, err := GratuitousARP(mac, ip)
 	if err != nil {
 		return err
 	}
@@ -51,5 +57,5 @@ func broadcastARP(device string, mac net.HardwareAddr, ip []byte) error {
 		return fmt.Errorf("packet socket: %w", err)
 	}
 	defer unix.Close(fd)
-	return unix.Sendto(fd, buf.Bytes(), 0, &unix.SockaddrLinklayer{Ifindex: dev.Index})
+	return unix.Sendto(fd, announcement, 0, &unix.SockaddrLinklayer{Ifindex: dev.Index})
 }

@@ -88,8 +88,8 @@ func TestEndpointText(t *testing.T) {
 func TestPortsOfBothEndsMatch(t *testing.T) {
 	top := Star("x", 3, unit.GbPerSecond, time.Microsecond)
 	l := &Lab{Topology: top, slots: map[string]int{}}
-	for i, port := range l.ports("sw0") {
-		host := l.ports(top.Nodes[i+1].Name)[0]
+	for i, port := range l.Topology.ports("sw0") {
+		host := l.Topology.ports(top.Nodes[i+1].Name)[0]
 		if *port.TxLink != *host.RxLink || *port.RxLink != *host.TxLink ||
 			*port.TxLink == *port.RxLink {
 			t.Errorf("link %d: switch %d/%d, host %d/%d", i, *port.TxLink, *port.RxLink,

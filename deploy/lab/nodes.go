@@ -8,36 +8,38 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/nicd"
+	"github.com/rocelab/rocelab/switchd"
 )
 
 // Default is the topology that a file is read over.
 func Default() Topology { return Star("", 0, 0, 0) }
 
 // Address returns the IP and MAC address of a host.
-func (l *Lab) Address(host string) (netip.Addr, net.HardwareAddr) {
-	for i, link := range l.Topology.Links {
+func (t *Topology) Address(host string) (netip.Addr, net.HardwareAddr) {
+	for i, link := range t.Links {
 		for end, e := range link.Endpoints {
 			if e.Node == host {
-				return l.Topology.node(host).IPv4.Addr(), hardwareAddr(i, end)
+				return t.Nodes[t.index(host)].IPv4.Addr(), hardwareAddr(i, end)
 			}
 		}
 	}
 	return netip.Addr{}, nil
 }
 
-func (t *Topology) node(name string) Node {
-	for _, n := range t.Nodes {
-		if n.Name == name {
-			return n
-		}
-	}
-	return Node{}
+// Node returns the node of a name, which there must be.
+func (t *Topology) Node(name string) Node { return t.Nodes[t.index(name)] }
+
+// index is the place of a node that there is.
+func (t *Topology) index(name string) int {
+	return slices.IndexFunc(t.Nodes, func(n Node) bool { return n.Name == name })
 }
 
 // common is the part of the configuration that the lab decides for every daemon.
@@ -56,9 +58,25 @@ func (l *Lab) common(node string) daemon.Common {
 	}
 }
 
+// SwitchConfig is the configuration of a switch of the lab, but for what concerns the daemon.
+func (t *Topology) SwitchConfig(n Node) switchd.Config {
+	c := t.Switch
+	c.Ports = t.ports(n.Name)
+	return c
+}
+
+// NICConfig is the configuration of a host's NIC, but for what concerns the daemon.
+func (t *Topology) NICConfig(n Node) nicd.Config {
+	c := t.NIC
+	_, mac := t.Address(n.Name)
+	c.Port, c.MAC, c.IPv4 = t.ports(n.Name)[0], wire.MAC(mac), n.IPv4.Addr()
+	c.Seed = uint64(t.index(n.Name)) + 1
+	return c
+}
+
 // ports are a node's ends of its links. Direction 2i of link i is from its first endpoint.
-func (l *Lab) ports(node string) (ports []daemon.PortConfig) {
-	for i, link := range l.Topology.Links {
+func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
+	for i, link := range t.Links {
 		for end, e := range link.Endpoints {
 			if e.Node != node {
 				continue
@@ -76,14 +94,12 @@ func (l *Lab) startNode(n Node) error {
 	var cfg any
 	binary := "switchd"
 	if n.Kind == Switch {
-		c := l.Topology.Switch
-		c.Common, c.Ports = l.common(n.Name), l.ports(n.Name)
+		c := l.Topology.SwitchConfig(n)
+		c.Common = l.common(n.Name)
 		cfg = c
 	} else {
-		c := l.Topology.NIC
-		_, mac := l.Address(n.Name)
-		c.Common, c.Port = l.common(n.Name), l.ports(n.Name)[0]
-		c.MAC, c.IPv4, c.Seed = wire.MAC(mac), n.IPv4.Addr(), uint64(l.slots[n.Name])+1
+		c := l.Topology.NICConfig(n)
+		c.Common = l.common(n.Name)
 		cfg, binary = c, "nicd"
 	}
 	text, err := yaml.Marshal(cfg)

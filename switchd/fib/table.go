@@ -82,13 +82,15 @@ func New(cfg Config) *Table {
 	if cfg.Age == 0 {
 		cfg.Age = DefaultAge
 	}
-	// At most half full, so that probes are short.
-	t := &Table{age: cfg.Age, max: cfg.Max, slots: make([]slot, 1<<bits.Len(uint(2*cfg.Max-1)))}
+	t := &Table{age: cfg.Age, max: cfg.Max, slots: make([]slot, slotsFor(cfg.Max))}
 	for port := range cfg.Ports {
 		t.flood.Add(dataplane.PortID(port))
 	}
 	return t
 }
+
+// slotsFor is twice as many as entries, so that probes are short, and a power of two.
+func slotsFor(entries int) int { return 1 << bits.Len(uint(2*entries-1)) }
 
 // Lookup returns the port behind an address; false if none is known and the frame is flooded.
 func (t *Table) Lookup(now unit.Time, mac wire.MAC) (dataplane.PortID, bool) {

@@ -112,12 +112,19 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 		s.ready.Add(out.id)
 	}
 	q.frames.Push(f)
-	q.length.Set(now, s.buffer.QueueBytes(out.id, to))
+	stored := s.buffer.QueueBytes(out.id, to)
+	q.length.Set(now, stored)
+	if q.qcn != nil {
+		s.sample(p, q.qcn, f, stored)
+	}
 }
 
 // refuse drops a frame that was meant for a queue.
 func (s *Switch) refuse(p *port, q *queue, f *frame.Frame, why frame.Reason) {
 	q.stats.Dropped[why]++
+	if why == frame.DropWRED {
+		q.stats.WREDDropped.Add(f.Len())
+	}
 	s.drop(p, f, why)
 }
 

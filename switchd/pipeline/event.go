@@ -31,5 +31,5 @@ type Event struct {
 }
 
 // SetNotify has every event told to fn, on the driver's thread, before the call that caused it
-// returns. fn must not call the switch; nil ends it.
+// returns. fn may look at the switch, but not change it; nil ends it.
 func (s *Switch) SetNotify(fn func(Event)) { s.notify = fn }

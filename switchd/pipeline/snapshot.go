@@ -21,6 +21,7 @@ type portStats struct {
 	sent        [classify.Classes]dataplane.Count
 	control     dataplane.Count // MAC control frames received
 	controlSent dataplane.Count
+	cnmsSent    dataplane.Count // that congestion points of this switch made
 	dropped     [classify.Classes]Drops
 }
 
@@ -29,10 +30,15 @@ type QueueStats struct {
 	Sent    dataplane.Count
 	Marked  dataplane.Count
 	Dropped Drops
+	// WREDDropped are those of Dropped that WRED dropped, with their bytes.
+	WREDDropped dataplane.Count
 	// Guaranteed are those of Sent that went first because the queue was below its minimum rate.
 	Guaranteed dataplane.Count
 	// Shaped came to the head of the queue while it was above its maximum rate.
 	Shaped dataplane.Count
+	// Stamped are those of Sent that got a telemetry record, NotStamped those that had no room
+	// for one, or as many as a frame may have.
+	Stamped, NotStamped uint64
 }
 
 // Snapshot is everything that can be seen of a switch at one time. It is filled in place and can
@@ -71,6 +77,7 @@ type PortSnapshot struct {
 	Up                           bool
 	Received, Sent               [classify.Classes]dataplane.Count // without MAC control frames
 	ControlReceived, ControlSent dataplane.Count
+	CNMsSent                     dataplane.Count // of congestion points of this switch; not in Sent
 	Dropped                      [classify.Classes]Drops
 	PFCReceived                  pfc.ReceiverCounters
 	PFCSent                      pfc.GeneratorCounters
@@ -94,6 +101,7 @@ type QueueSnapshot struct {
 	mmu.Use
 	Limit  unit.Bytes           // of its use of the egress pool's shared part, at this moment
 	Length qos.OccupancySummary // since ClearWatermarks
+	QCN    QCNStats
 }
 
 // GroupSnapshot is an ingress priority group.
@@ -133,6 +141,7 @@ func (p *port) snapshot(now unit.Time, b *mmu.Buffer, dst *PortSnapshot) {
 	dst.Name, dst.Up = p.name, p.up
 	dst.Received, dst.Sent, dst.Dropped = p.stats.received, p.stats.sent, p.stats.dropped
 	dst.ControlReceived, dst.ControlSent = p.stats.control, p.stats.controlSent
+	dst.CNMsSent = p.stats.cnmsSent
 	dst.Paused, dst.Pausing = p.rx.Paused(now), p.tx.Wanted()
 	dst.PFCReceived, dst.PFCSent = p.rx.Counters(now), p.tx.Counters(now)
 	for n := range dst.Watchdog {
@@ -142,7 +151,7 @@ func (p *port) snapshot(now unit.Time, b *mmu.Buffer, dst *PortSnapshot) {
 	for i := range dst.Queues {
 		q := &p.queues[i]
 		dst.Queues[i] = QueueSnapshot{q.stats, b.Queue(p.id, mmu.Queue(i)),
-			b.QueueLimit(p.id, mmu.Queue(i)), q.length.Summary(now)}
+			b.QueueLimit(p.id, mmu.Queue(i)), q.length.Summary(now), q.qcn.stats()}
 	}
 	for i := range dst.Groups {
 		dst.Groups[i] = GroupSnapshot{b.Group(p.id, mmu.PG(i))}

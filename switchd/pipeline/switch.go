@@ -25,6 +25,7 @@ type Switch struct {
 	all    dataplane.PortSet // every port
 	frames *frame.Pool       // for the copies of flooded frames
 	pauses *frame.Pool       // for PFC frames, so that they can be sent when frames has run out
+	cnms   *frame.Pool       // for CNMs
 	rng    *rand.Rand
 
 	floodClass uint8
@@ -53,7 +54,9 @@ type port struct {
 	stops     [wire.Priorities]qos.QueueSet // what a paused priority stops
 	linkPause bool                          // obeys PAUSE
 	watch     watch
-	isolated  uint8 // isolation group, 0 is none
+	cnms      frame.FIFO // before all data
+	cnmTC     uint8      // class of CNMs that pass through
+	isolated  uint8      // isolation group, 0 is none
 	name      string
 	stats     portStats
 }
@@ -62,6 +65,7 @@ type port struct {
 type queue struct {
 	frames frame.FIFO
 	wred   qos.WRED
+	qcn    *congestion // nil: no congestion point
 	length *qos.Occupancy
 	stats  QueueStats
 }
@@ -83,51 +87,27 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("switch: %w", err)
 	}
-	cfg.MACs.Ports = len(cfg.Ports)
+	macs := cfg.MACs
+	macs.Ports = len(cfg.Ports)
 	s := &Switch{
-		ports: make([]port, len(cfg.Ports)), cfg: cfg, buffer: buffer,
-		macs: fib.New(cfg.MACs), frames: pool,
-		pauses:     frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
-		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
-		floodClass: cfg.FloodClass, wakeAt: unit.Never,
+		ports: make([]port, len(cfg.Ports)), buffer: buffer, macs: fib.New(macs), frames: pool,
+		pauses: frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
+		cnms:   frame.NewPool(cnmsPerPort*len(cfg.Ports), cnmRoom),
+		wakeAt: unit.Never,
 	}
 	if cfg.Router != nil {
 		s.router = fib.NewRouter(*cfg.Router, len(cfg.Ports))
 	}
-	for i := range cfg.Ports {
+	for i := range s.ports {
 		id := dataplane.PortID(i)
 		s.all.Add(id)
 		if s.router != nil && s.router.Routed(id) {
 			s.macs.Flood().Remove(id)
 		}
-		s.ports[i].init(id, &cfg)
-		s.arm(s.ports[i].watch.dog.NextWake())
+		s.ports[i] = newPort(id)
 	}
+	s.configure(0, cfg)
 	return s, nil
-}
-
-func (p *port) init(id dataplane.PortID, cfg *Config) {
-	c := &cfg.Ports[id]
-	*p = port{
-		id: id, up: true, name: c.Name, isolated: c.Isolated, classify: c.Classify, qmap: c.Map,
-		sched: qos.NewDWRR(c.Scheduler),
-	}
-	p.heldUntil = unit.Never
-	if c.Shaper != (qos.ShaperConfig{}) {
-		p.shaper = qos.NewShaper(0, c.Shaper, c.Scheduler.MTU) // full, whenever that is
-	}
-	var most unit.Bytes
-	for _, pool := range cfg.Pools {
-		most = max(most, pool.Size)
-	}
-	for q := range p.queues {
-		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
-		p.queues[q].length = qos.NewOccupancy(most)
-	}
-	p.initPFC(c)
-	for tc := range p.lossless {
-		p.lossless[tc] = c.lossless(uint8(tc))
-	}
 }
 
 // Receive takes a frame through the steps of the ingress.
@@ -205,6 +185,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 			s.drop(p, f, frame.DropLinkDown)
 		}
 	}
+	s.dropCNMs(p)
 	s.flowControl(now)
 }
 

@@ -3,8 +3,10 @@ package pipeline
 import (
 	"fmt"
 
+	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/qos"
 )
 
@@ -23,7 +25,7 @@ type Telemetry struct {
 }
 
 // maxHops bounds what a frame can grow by.
-const maxHops = 15
+const maxHops = wire.TelemetryMaxHops
 
 // Validate says what is wrong with the configuration.
 func (t *Telemetry) Validate() error {
@@ -37,4 +39,65 @@ func (t *Telemetry) Validate() error {
 			wire.MinFrame)
 	}
 	return nil
+}
+
+// stamp puts a record of its hop behind a frame of IP that was just taken out of queue to. It does
+// so at the last moment, so that the record says what the frame met, and before the wire is asked
+// how long it takes to send.
+func (s *Switch) stamp(now unit.Time, p *port, to mmu.Queue, f *frame.Frame) {
+	end := endOfIP(f)
+	if end == 0 {
+		return
+	}
+	t, st, was := &s.cfg.Telemetry, &p.queues[to].stats, len(f.Bytes())
+	hops, size := 0, was+wire.TelemetryHopLen+wire.TelemetryFootLen
+	if foot, ok := wire.AsTelemetry(f.Bytes()[end:]); ok {
+		hops, size = foot.Hops(), was+wire.TelemetryHopLen
+	}
+	if hops >= t.Hops || size > int(t.MaxFrame) || size > f.Cap() {
+		st.NotStamped++
+		return
+	}
+	f.Resize(size)
+	b := f.Bytes()
+	foot := (*wire.Telemetry)(b[size-wire.TelemetryFootLen:])
+	foot.Init()
+	foot.SetHops(hops + 1)
+	hop := (*wire.TelemetryHop)(b[size-wire.TelemetryFootLen-wire.TelemetryHopLen:])
+	hop.Init()
+	hop.SetSwitch(t.Switch)
+	hop.SetPort(uint16(p.id))
+	hop.SetQueue(uint8(to))
+	hop.SetTime(now)
+	hop.SetSent(p.sentBytes())
+	hop.SetQueueLen(s.buffer.QueueBytes(p.id, to))
+	hop.SetRate(s.cfg.Ports[p.id].Rate)
+	st.Stamped++
+	s.ledger.Generated.Bytes += uint64(size - was)
+}
+
+// endOfIP is where the IP packet in a frame ends; 0 if there is none.
+func endOfIP(f *frame.Frame) int {
+	c := &f.Meta.Class
+	at := int(c.L3Off)
+	switch c.Kind {
+	case frame.IPv4, frame.RoCE4:
+		if ip, ok := wire.AsIPv4(f.Bytes()[at:]); ok {
+			return min(at+ip.TotalLen(), len(f.Bytes()))
+		}
+	case frame.IPv6, frame.RoCE6:
+		if ip, ok := wire.AsIPv6(f.Bytes()[at:]); ok {
+			return min(at+wire.IPv6Len+ip.PayloadLen(), len(f.Bytes()))
+		}
+	}
+	return 0
+}
+
+// sentBytes is everything that a port has sent so far.
+func (p *port) sentBytes() uint64 {
+	n := p.stats.controlSent.Bytes + p.stats.cnmsSent.Bytes
+	for tc := range p.stats.sent {
+		n += p.stats.sent[tc].Bytes
+	}
+	return n
 }

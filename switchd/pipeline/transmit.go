@@ -12,7 +12,7 @@ import (
 )
 
 // Transmit returns the frame that the port sends next: a PFC frame before all others, because
-// the headroom counts on it.
+// the headroom counts on it, then a CNM.
 func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 	p := &s.ports[id]
 	if !p.up {
@@ -22,6 +22,9 @@ func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 		if f := s.pause(now, p); f != nil {
 			return f
 		}
+	}
+	if f := s.sendCNM(now, p); f != nil {
+		return f
 	}
 	for {
 		ready := p.backlog
@@ -95,6 +98,9 @@ func (s *Switch) send(now unit.Time, p *port, ready, below qos.QueueSet) *frame.
 		case qos.Mark:
 			q.mark(f)
 		}
+	}
+	if s.cfg.Telemetry.Queues.Has(to) {
+		s.stamp(now, p, to, f)
 	}
 	if p.shaper != nil {
 		p.meter(now, to, f, below.Has(to))

@@ -47,8 +47,8 @@ func (s *Shape) burst(configured, mtu unit.Bytes) unit.Bytes {
 // Allowed returns the queues of ready that may send at now. If there are none it tells from when
 // on there are.
 func (s *Shaper) Allowed(now unit.Time, ready QueueSet) (allowed QueueSet, from unit.Time) {
-	if s.port.inDebt(now) != 0 {
-		return 0, s.port.due[0]
+	if ok, from := s.PortAllowed(now); !ok {
+		return 0, from
 	}
 	held := s.max.inDebt(now) & ready
 	if ready != held {
@@ -59,6 +59,14 @@ func (s *Shaper) Allowed(now unit.Time, ready QueueSet) (allowed QueueSet, from 
 		from = min(from, s.max.due[bits.TrailingZeros8(uint8(left))])
 	}
 	return 0, from
+}
+
+// PortAllowed reports whether the port is not above its own maximum, else from when on.
+func (s *Shaper) PortAllowed(now unit.Time) (ok bool, from unit.Time) {
+	if s.port.inDebt(now) != 0 {
+		return false, s.port.due[0]
+	}
+	return true, now
 }
 
 // Below returns the queues that have not had their minimum rate.

@@ -162,6 +162,15 @@ func (b *bench) now() (at unit.Time) {
 	return at
 }
 
+// cut ends all streams.
+func (b *bench) cut() {
+	b.do(theTester, func(unit.Time) {
+		for i := range b.tester.ports {
+			b.tester.ports[i].streams = nil
+		}
+	})
+}
+
 // snapshot is what the switch shows now.
 func (b *bench) snapshot() *pipeline.Snapshot {
 	var s pipeline.Snapshot

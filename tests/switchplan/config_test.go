@@ -104,18 +104,35 @@ func setAside(c *pipeline.Config) (sum unit.Bytes) {
 func shared(c *pipeline.Config) unit.Bytes { return c.Pools[0].Size - setAside(c) }
 
 // fits is how many frames of n bytes a group stores within its limit while nobody else stores
-// anything. With a dynamic limit the k-th frame fits as long as
+// anything.
+func fits(c *pipeline.Config, g *mmu.Profile, n unit.Bytes) int { return fitsBeside(c, g, n, 0) }
+
+// fitsBeside is the same while others hold taken of the shared part.
+func fitsBeside(c *pipeline.Config, g *mmu.Profile, n, taken unit.Bytes) int {
+	return dynamic(shared(c)-taken, g.Limit, g.Reserved, charge(c, n))
+}
+
+// dynamic is how many frames of n bytes fit into what is reserved and a limit's part of what is
+// free. With a dynamic limit the k-th frame fits as long as
 //
 //	k n - r <= alpha (S - ((k-1) n - r))
 //
 // which is the state of Choudhury and Hahne's dynamic threshold when one user fills the buffer,
-// to the frame; S is the shared part and r what is reserved.
-func fits(c *pipeline.Config, g *mmu.Profile, n unit.Bytes) int {
-	if g.Limit.Den == 0 {
-		return int((g.Limit.Static + g.Reserved) / n)
+// to the frame; S is what is free for all and r what is reserved.
+func dynamic(free unit.Bytes, limit mmu.Limit, reserved, n unit.Bytes) int {
+	if limit.Den == 0 {
+		return int((limit.Static + reserved) / n)
 	}
-	num, den := unit.Bytes(g.Limit.Num), unit.Bytes(g.Limit.Den)
-	return int((num*(shared(c)+n) + (num+den)*g.Reserved) / (n * (num + den)))
+	num, den := unit.Bytes(limit.Num), unit.Bytes(limit.Den)
+	return int((num*(free+n) + (num+den)*reserved) / (n * (num + den)))
+}
+
+// charge is what a frame of n bytes takes of the buffer: whole cells.
+func charge(c *pipeline.Config, n unit.Bytes) unit.Bytes {
+	if c.Cell == 0 {
+		return n
+	}
+	return (n + c.Cell - 1) / c.Cell * c.Cell
 }
 
 // inHeadroom is how many more a lossless group stores behind its limit.

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/pipeline"
+	"github.com/rocelab/rocelab/switchd/thresholds"
 )
 
 // flight is how many frames a sender at full rate still gets through after the switch has decided
@@ -88,6 +89,12 @@ func edge(b *bench, wait time.Duration) {
 		}
 	}
 	b.equal("edge by bisection", good, want)
+	line := thresholds.Emulated{Rate: b.cfg.Ports[0].Rate, Delay: b.delay, Frame: n,
+		Reaction: b.card.response}
+	if wait > 0 {
+		line.Reverse = n
+	}
+	b.equal("by rocelab thresholds", line.Uniform(), want)
 }
 
 // Headroom: test_pfc_pause_response_with_snappi.py, test_pfc_single_lossless_headroom. The lossless
@@ -99,7 +106,10 @@ func TestHeadroom(t *testing.T) {
 		func(b *bench) { edge(b, 0) })
 	conform(t, card{plan: &pfcPlan, name: "headroom, PFC behind a frame", config: slow,
 		checks: "the PFC frame waits until the frame before it has ended", response: answer},
-		func(b *bench) { edge(b, 6*time.Microsecond) })
+		func(b *bench) {
+			// The frame before begins at the last moment before the decision.
+			edge(b, onWire(packet{}.size(), b.cfg.Ports[0].Rate)-time.Nanosecond)
+		})
 	conform(t, card{plan: &pfcPlan, name: "test_pfc_pause_multi_lossless_headroom", config: slow,
 		checks: "both lossless classes of a port at once", response: answer}, bothEdges)
 	for _, rate := range []unit.Rate{10, 40, 100, 400} {
@@ -155,7 +165,7 @@ func bothEdges(b *bench) {
 }
 
 // noDrops checks that nothing was lost anywhere.
-func noDrops(b *bench) {
+func (b *bench) noDrops() {
 	b.Helper()
 	l := b.snapshot().Ledger
 	for why, c := range l.Dropped {

@@ -126,8 +126,8 @@ Written by ` + "`go test ./tests/switchplan -update`" + `, and compared by every
 anything else fails. The cases are those of the test plans that vendors and operators run on
 hardware, under the plans' own names. Each is one function that runs twice: in virtual time, and
 on real frames over AF_XDP on veth, where the XDP program classifies. Expected values are computed
-from the configuration of the case. After each case the ledgers of switch and tester are checked, and
-that all that one sent has reached the other.
+from the configuration of the case. After each case the ledgers of switch and tester are checked,
+and that all that one sent has reached the other.
 `
 
 func matrix() string {

@@ -62,7 +62,7 @@ func TestM2OOversubscribeLossless(t *testing.T) {
 				b.send(full(b, in, out, dscpLossless, count))
 			}
 			b.rest()
-			noDrops(b)
+			b.noDrops()
 			b.whole(out, 3*count)
 			for _, in := range []int{0, 1, 3} {
 				if _, control := b.arrivals(in); firstOf(control, losslessTC, true) == nil {
@@ -133,7 +133,7 @@ func TestLosslessResponseToExternalPauseStorms(t *testing.T) {
 			stream{port: out, at: b.now().Add(2 * start), every: stormEvery, count: 5,
 				frame: asks(stormQuanta, losslessTC)})
 		b.rest()
-		noDrops(b)
+		b.noDrops()
 		b.whole(out, count)
 		_, control := b.arrivals(in)
 		if firstOf(control, losslessTC, true) == nil || firstOf(control, losslessTC, false) == nil {
@@ -155,7 +155,7 @@ func TestLosslessResponseToThrottlingPauseStorms(t *testing.T) {
 			stream{port: out, at: from, every: period, count: periods + 1,
 				frame: asks(quanta, losslessTC)})
 		b.rest()
-		noDrops(b)
+		b.noDrops()
 		b.whole(out, count)
 		begin := b.takesEffect(out, from, wire.MinFrame)
 		n := within(b.begun(out, losslessTC), begin, begin.Add(periods*period))
@@ -173,7 +173,7 @@ func TestPfcNoCongestionThroughput(t *testing.T) {
 			const count = 300
 			b.send(full(b, 0, 2, dscpLossless, count), full(b, 1, 3, dscpOther, count))
 			b.rest()
-			noDrops(b)
+			b.noDrops()
 			for in := range 2 {
 				_, control := b.arrivals(in)
 				b.equal("PFC frames", len(control), 0)
@@ -195,7 +195,7 @@ func TestPfcMixedSpeed(t *testing.T) {
 		const in, out, count = 0, 2, 250
 		b.send(full(b, in, out, dscpLossless, count))
 		b.rest()
-		noDrops(b)
+		b.noDrops()
 		b.whole(out, count)
 		took, least := b.busy(out)
 		b.near("port busy", least.Seconds()/took.Seconds(), 1, 0.01)

@@ -1,7 +1,7 @@
 package switchplan
 
 // The plans, in the order of the matrix.
-var plans = []*plan{&qosSAI, &pfcPlan, &ecnPlan}
+var plans = []*plan{&qosSAI, &pfcPlan, &watchdogPlan, &ecnPlan, &ourOwn}
 
 var qosSAI = plan{
 	title: "QoS SAI",
@@ -10,10 +10,13 @@ var qosSAI = plan{
 	cases: []string{
 		"testQosSaiPfcXoffLimit", "testQosSaiPfcXonLimit", "testQosSaiPfcXonLimit (xon_th)",
 		"XonHysteresisTest",
+		"testQosSaiPfcXoffLimit (cells)", "testQosSaiHeadroomPoolSize",
+		"testQosSaiHeadroomPoolWatermark", "testQosSaiSharedReservationSize",
 		"testQosSaiPgSharedWatermark", "testQosSaiPgHeadroomWatermark",
 		"testQosSaiQSharedWatermark", "testQosSaiBufferPoolWatermark",
 		"testQosSaiDscpQueueMapping", "testQosSaiDscpToPgMapping", "testQosSaiDot1pQueueMapping",
 		"testQosSaiDot1pPgMapping", "testQosSaiSeparatedDscpToPgMapping", "testQosSaiLossyQueue",
+		"testQosSaiLossyQueue (egress pool)",
 		"testQosSaiLossyQueueVoq", "testQosSaiLosslessVoq", "testQosSaiDwrr",
 		"testQosSaiStrictPriorityScheduling", "testQosSaiPGDrop",
 		"ReleaseAllPorts",
@@ -61,4 +64,28 @@ var ecnPlan = plan{
 		"WRED drops what is not ECN-capable", "a mark changes nothing else",
 		"switch-ecn-pfc-ordering-tests",
 	},
+}
+
+var watchdogPlan = plan{
+	title: "PFC watchdog",
+	source: "sonic-mgmt, tests/snappi_tests/pfcwd, tests/pfcwd and docs/testplan/pfcwd" +
+		" (PFCWD_BASIC, PFCWD_2SENDER_2RECEIVER)",
+	cases: []string{
+		"test_pfcwd_basic_single_lossless_prio (storm)",
+		"test_pfcwd_basic_single_lossless_prio (no storm)",
+		"test_pfcwd_basic_multi_lossless_prio (storm)",
+		"test_pfcwd_basic_multi_lossless_prio (no storm)", "test_pfcwd_timer_accuracy",
+		"PFCWD_2SENDER_2RECEIVER (storm)", "PFCWD_2SENDER_2RECEIVER (no storm)",
+		"test_pfcwd_all_to_all", "test_pfcwd_many_to_one",
+		"test_pfcwd_burst_storm_single_lossless_prio", "test_pfcwd_actions (drop)",
+		"test_pfcwd_actions (forward)", "test_pfcwd_actions (alert)",
+		"rule of [RDMA at scale] 4.3",
+	},
+}
+
+var ourOwn = plan{
+	title:  "What the plans have no case for",
+	source: "Cases of this project's own.",
+	cases: []string{"maximum rate of a queue", "maximum rate of a port",
+		"minimum rate of a queue"},
 }

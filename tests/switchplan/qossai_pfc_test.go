@@ -95,7 +95,8 @@ func xoffLimit(b *bench, in int, dscp uint8) {
 	const out, extra = 2, 5 // extra frames are for dropping
 	data := packet{from: station(in), to: out, dscp: dscp}
 	group := &b.cfg.Ports[in].Groups[dscp]
-	shared, head := fits(b.cfg, group, data.size()), inHeadroom(group, data.size())
+	shared := fits(b.cfg, group, data.size())
+	head := inHeadroom(group, charge(b.cfg, data.size()))
 	s := stream{port: portID(in), at: b.now().Add(start), every: pace,
 		count: shared + head + extra, frame: &data}
 	b.send(block(out, b.now().Add(time.Microsecond), dscp), s)

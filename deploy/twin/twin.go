@@ -1,0 +1,130 @@
+// Package twin runs a lab in virtual time: the machines of its daemons, with the daemons'
+// configurations, links and control calls, in one process and without a kernel.
+//
+// On real frames the same happens as here, to the nanosecond (package loop says why). So a scenario
+// that is written in control calls runs on both, and the twin of a run on real frames is its
+// proof.
+package twin
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/sim"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/xsk"
+	"github.com/rocelab/rocelab/deploy/lab"
+)
+
+// Twin is a lab in virtual time. It is not safe for concurrent use.
+type Twin struct {
+	Net   *sim.Net
+	pool  *frame.Pool
+	nodes map[string]*node
+}
+
+type node struct {
+	name  string
+	twin  *Twin
+	ports []string
+	sim   *sim.Node
+	mux   *http.ServeMux
+}
+
+// extra is how many frames that a fault duplicated, or that hosts announce themselves by, can be on
+// their way.
+const extra = 1024
+
+// New builds the twin of a valid topology. Its time stands at zero until Run.
+func New(t *lab.Topology) (*Twin, error) {
+	pool := frame.NewPool(extra, xsk.DefaultOptions.MaxFrame())
+	tw := &Twin{Net: sim.New(pool), pool: pool, nodes: make(map[string]*node)}
+	for _, n := range t.Nodes {
+		v, err := machine(t, n)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", n.Name, err)
+		}
+		one := &node{name: n.Name, twin: tw, mux: http.NewServeMux(),
+			sim: tw.Net.Add(n.Name, v.Device, len(v.Ports))}
+		for _, p := range v.Ports {
+			one.ports = append(one.ports, p.Name)
+		}
+		tw.nodes[n.Name] = one
+		v.Handle(one, one.mux)
+	}
+	for i, l := range t.Links {
+		a, ap := tw.end(l.Endpoints[0])
+		b, bp := tw.end(l.Endpoints[1])
+		tw.Net.Connect(a.sim, ap, b.sim, bp,
+			link.Config{Rate: l.Rate, Delay: l.Delay, Seed: uint64(i)})
+	}
+	return tw, tw.announce(t)
+}
+
+// announce tells the switches where the hosts are, as a lab does before its time starts.
+func (tw *Twin) announce(t *lab.Topology) error {
+	for _, l := range t.Links {
+		for i, e := range l.Endpoints {
+			if t.Node(e.Node).Kind != lab.Host {
+				continue
+			}
+			ip, mac := t.Address(e.Node)
+			b, err := lab.GratuitousARP(mac, ip.AsSlice())
+			if err != nil {
+				return err
+			}
+			far, port := tw.end(l.Endpoints[1-i])
+			f := tw.pool.Get()
+			f.Set(b)
+			tw.Net.Inject(far.sim, port, f)
+		}
+	}
+	return nil
+}
+
+func machine(t *lab.Topology, n lab.Node) (*daemon.Virtual, error) {
+	if n.Kind == lab.Switch {
+		c := t.SwitchConfig(n)
+		return c.Virtual()
+	}
+	c := t.NICConfig(n)
+	return c.Virtual()
+}
+
+func (tw *Twin) end(e lab.Endpoint) (*node, dataplane.PortID) {
+	n := tw.nodes[e.Node]
+	return n, dataplane.PortID(slices.Index(n.ports, e.Device))
+}
+
+// Client makes control calls to a node.
+func (tw *Twin) Client(name string) daemon.Caller {
+	return daemon.Local{Name: name, Mux: tw.nodes[name].mux}
+}
+
+// Run lets time pass up to and including until.
+func (tw *Twin) Run(until unit.Time) { tw.Net.Run(until) }
+
+// Do runs fn at the present time.
+func (n *node) Do(fn func(now unit.Time)) error {
+	n.twin.Net.Do(n.sim, fn)
+	return nil
+}
+
+// Every calls fn at multiples of interval.
+func (n *node) Every(interval time.Duration, fn func(now unit.Time) bool) error {
+	step := unit.Time(interval)
+	var tick func(now unit.Time)
+	tick = func(now unit.Time) {
+		if fn(now) {
+			n.twin.Net.At(now+step, n.sim, tick)
+		}
+	}
+	n.twin.Net.At((n.twin.Net.Engine.Now()/step+1)*step, n.sim, tick)
+	return nil
+}

@@ -1,0 +1,98 @@
+package switchd
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/dataplane/xsk"
+	"github.com/rocelab/rocelab/switchd/mmu"
+	"github.com/rocelab/rocelab/switchd/pipeline"
+)
+
+// build makes the machine and its pool.
+func (c *Config) build(m pipeline.Config) (*pipeline.Switch, *frame.Pool, error) {
+	pool := frame.NewPool(c.Frames, xsk.DefaultOptions.MaxFrame())
+	sw, err := pipeline.New(m, pool)
+	return sw, pool, err
+}
+
+// Virtual is the switch for a driver in virtual time.
+func (c *Config) Virtual() (*daemon.Virtual, error) {
+	machine, err := c.Machine()
+	if err != nil {
+		return nil, err
+	}
+	sw, pool, err := c.build(machine)
+	if err != nil {
+		return nil, err
+	}
+	o := c.observe(sw)
+	return &daemon.Virtual{Device: sw, Pool: pool, Ports: c.Ports,
+		Handle: func(run daemon.Executor, mux *http.ServeMux) {
+			o.sampleBy(run)
+			o.handle(mux)
+		}}, nil
+}
+
+// observer samples a switch, whoever drives it.
+type observer struct {
+	run     daemon.Executor
+	sw      *pipeline.Switch
+	names   map[string]dataplane.PortID
+	sampler *daemon.Sampler
+	sampled *QueueLength
+}
+
+func (c *Config) observe(sw *pipeline.Switch) *observer {
+	o := &observer{sw: sw, names: make(map[string]dataplane.PortID)}
+	for i, p := range c.Ports {
+		o.names[p.Name] = dataplane.PortID(i)
+	}
+	return o
+}
+
+func (s *observer) sampleBy(run daemon.Executor) {
+	s.run, s.sampler = run, daemon.NewSampler(run)
+}
+
+func (s *observer) handle(mux *http.ServeMux) {
+	daemon.Handle(mux, "POST /v1/sample", s.sample)
+	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
+		return s.sampler.Samples()
+	})
+}
+
+// sample records one queue. With the last sample the queue's length over all of them is kept.
+func (s *observer) sample(r SampleRequest) (struct{}, error) {
+	port, ok := s.names[r.Port]
+	if !ok || r.Queue < 0 || r.Queue >= mmu.Queues {
+		return struct{}{}, fmt.Errorf("no queue %d on port %q", r.Queue, r.Port)
+	}
+	q := mmu.Queue(r.Queue)
+	columns := []string{ColumnQueueBytes, ColumnPFCSent, ColumnECNMarked, ColumnSentLineBytes}
+	if err := s.run.Do(func(now unit.Time) {
+		s.sw.ClearWatermarks(now)
+		s.sampled = nil
+	}); err != nil {
+		return struct{}{}, err
+	}
+	taken := 0
+	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
+		func(now unit.Time, row []float64) {
+			sent, marked := s.sw.QueueCounts(port, q)
+			row[0] = float64(s.sw.QueueDepth(port, q))
+			row[1] = float64(s.sw.PFCSent())
+			row[2] = float64(marked.Frames)
+			row[3] = float64(sent.Bytes) + float64(sent.Frames)*float64(wire.Overhead)
+			if taken++; taken == r.Count {
+				l := length(s.sw.QueueLength(now, port, q))
+				s.sampled = &l
+			}
+		})
+}
