@@ -165,10 +165,10 @@ func copyTags(to, from []byte) (at int) {
 	return at
 }
 
-// sendCNM returns the next CNM that waits for p; nil if there is none that may go. They go before
+// sendCNM returns the first CNM that waits for p; nil if it may not go. CNMs go before
 // all data, which is the highest priority that there is after PFC, within the port's rate.
 func (s *Switch) sendCNM(now unit.Time, p *port) *frame.Frame {
-	if p.cnms.Head() == nil || p.rx.Paused(now).Has(cnmPriority) || !s.portAllows(now, p) {
+	if p.rx.Paused(now).Has(cnmPriority) || !s.portAllows(now, p) {
 		return nil
 	}
 	f := p.cnms.Pop()

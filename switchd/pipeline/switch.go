@@ -181,8 +181,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 		for p.backlog.Has(q) {
 			f := s.dequeue(now, p, q)
 			p.sched.Gone(q, p.backlog.Has(q))
-			p.queues[q].stats.Dropped[frame.DropLinkDown]++
-			s.drop(p, f, frame.DropLinkDown)
+			s.refuse(p, &p.queues[q], f, frame.DropLinkDown)
 		}
 	}
 	s.dropCNMs(p)
