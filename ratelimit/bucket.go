@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -19,6 +20,7 @@ type Bucket struct {
 	burst   unit.Bytes
 	credit  int64 // in grains, negative in debt
 	updated unit.Time
+	inverse uint64 // 2^64/rate, so that a debt is divided by multiplying
 }
 
 // MaxBurst bounds the burst and the largest packet, so that credits fit their integer.
@@ -27,7 +29,7 @@ const MaxBurst unit.Bytes = 1 << 29
 // NewBucket makes a bucket of rate r that keeps credit for burst bytes of idle time. It starts
 // full. Zero burst spaces packets evenly even after a pause.
 func NewBucket(now unit.Time, r unit.Rate, burst unit.Bytes) Bucket {
-	b := Bucket{rate: r, burst: min(max(burst, 0), MaxBurst), updated: now}
+	b := Bucket{rate: r, burst: min(max(burst, 0), MaxBurst), updated: now, inverse: inverse(r)}
 	b.credit = int64(b.burst) * grain
 	return b
 }
@@ -41,7 +43,15 @@ func (b *Bucket) Rate() unit.Rate { return b.rate }
 // SetRate changes the rate from now on; credit and debt stay what they are in bytes.
 func (b *Bucket) SetRate(now unit.Time, r unit.Rate) {
 	b.refill(now)
-	b.rate = r
+	b.rate, b.inverse = r, inverse(r)
+}
+
+// inverse is 2^64/r, rounded down.
+func inverse(r unit.Rate) uint64 {
+	if r <= 0 {
+		return 0
+	}
+	return math.MaxUint64 / uint64(r)
 }
 
 // Take charges n bytes sent at now.
@@ -60,8 +70,12 @@ func (b *Bucket) Ready(now unit.Time) unit.Time {
 	if b.rate <= 0 {
 		return unit.Never
 	}
+	// owed/rate rounded up. A debt is below 2^63, so the product is at most 2 too small.
 	owed := uint64(-b.credit)
-	wait := (owed + uint64(b.rate) - 1) / uint64(b.rate)
+	wait, _ := bits.Mul64(owed, b.inverse)
+	for wait*uint64(b.rate) < owed {
+		wait++
+	}
 	return now.Add(time.Duration(wait))
 }
 

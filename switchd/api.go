@@ -5,10 +5,13 @@ import "github.com/rocelab/rocelab/dataplane/daemon"
 // The bodies of switchd's control calls. Times are virtual nanoseconds.
 //
 //	GET  /v1/status                          -> Status
+//	GET  /v1/state                           -> State
 //	GET  /v1/waits                           -> Waits: groups in XOFF and what they wait for
 //	POST /v1/sample        SampleRequest        record a queue and the switch's counters
 //	GET  /v1/sample                          -> daemon.Samples
 //	POST /v1/watermarks/clear ClearWatermarksRequest
+//
+// and those of forwarding in api_forwarding.go.
 
 // Status is the answer to GET /v1/status.
 type Status struct {

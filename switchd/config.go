@@ -26,6 +26,9 @@ type Config struct {
 	QoS      Overlay `yaml:"qos,omitempty"`
 	Options  `yaml:",inline"`
 
+	Forwarding `yaml:",inline"`
+
+	file     string        // that it was read from, if any
 	database *sonic.Tables // of ConfigDB, once resolved
 	remarks  []sonic.Remark
 }
@@ -168,6 +171,7 @@ func Default() Config {
 			Frames:    16384,
 			Seed:      1,
 		},
+		Forwarding: defaultForwarding(),
 	}
 }
 
@@ -185,6 +189,7 @@ func Load(path string) (*Config, error) {
 	if err := daemon.Load(path, &c); err != nil {
 		return nil, err
 	}
+	c.file = path
 	return &c, nil
 }
 
@@ -200,5 +205,6 @@ func (c Config) MarshalYAML() (any, error) {
 		ConfigDB      string              `yaml:"config_db"`
 		QoS           Overlay             `yaml:"qos,omitempty"`
 		Options       `yaml:",inline"`
-	}{c.Common, c.Ports, c.ConfigDB, c.QoS, c.Options}, nil
+		Forwarding    `yaml:",inline"`
+	}{c.Common, c.Ports, c.ConfigDB, c.QoS, c.Options, c.Forwarding}, nil
 }

@@ -1,6 +1,9 @@
 package switchd
 
-import "github.com/rocelab/rocelab/switchd/pipeline"
+import (
+	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/switchd/pipeline"
+)
 
 type queueSnapshot = pipeline.QueueSnapshot
 
@@ -8,10 +11,10 @@ type queueSnapshot = pipeline.QueueSnapshot
 var qosMetrics = []metric[queueSnapshot]{
 	counter("queue_wred_dropped_packets_total",
 		"Packets that WRED dropped (SAI_QUEUE_STAT_WRED_DROPPED_PACKETS).", byQueue,
-		func(q *queueSnapshot) float64 { return float64(q.WREDDropped.Frames) }),
+		func(q *queueSnapshot) float64 { return float64(q.Dropped[frame.DropWRED]) }),
 	counter("queue_wred_dropped_bytes_total",
 		"Bytes that WRED dropped (SAI_QUEUE_STAT_WRED_DROPPED_BYTES).", byQueue,
-		func(q *queueSnapshot) float64 { return float64(q.WREDDropped.Bytes) }),
+		func(q *queueSnapshot) float64 { return float64(q.DroppedBytes[frame.DropWRED]) }),
 	counter("queue_guaranteed_packets_total",
 		"Packets sent before others because the queue was below its minimum rate.", byQueue,
 		func(q *queueSnapshot) float64 { return float64(q.Guaranteed.Frames) }),

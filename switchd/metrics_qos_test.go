@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 	"github.com/rocelab/rocelab/switchd/qos"
 )
@@ -15,7 +16,7 @@ func TestQoSMetrics(t *testing.T) {
 	c := NewCollector(func(s *pipeline.Snapshot) error {
 		*s = pipeline.Snapshot{Ports: []pipeline.PortSnapshot{{Name: "swp1"}}}
 		q := &s.Ports[0].Queues[3]
-		q.WREDDropped = dataplane.Count{Frames: 1, Bytes: 2}
+		q.Dropped[frame.DropWRED], q.DroppedBytes[frame.DropWRED] = 1, 2
 		q.Guaranteed = dataplane.Count{Frames: 3, Bytes: 4}
 		q.Shaped = dataplane.Count{Frames: 5, Bytes: 6}
 		q.QCN = pipeline.QCNStats{Sampling: qos.Sampling{Samples: 7, Congested: 8},

@@ -50,6 +50,9 @@ type ReceiverCounters struct {
 	Paused      [wire.Priorities]time.Duration // held back, up to now
 	Transitions [wire.Priorities]uint64        // from paused to running
 	Pause       uint64                         // PAUSE frames, obeyed or not
+	// Recent is the length of the latest pause that has ended, RecentAt the time of its end.
+	Recent   [wire.Priorities]time.Duration
+	RecentAt [wire.Priorities]unit.Time
 }
 
 // NewReceiver returns the receiver of a link.
@@ -211,7 +214,9 @@ func (r *Receiver) pause(now unit.Time, p Priority, until unit.Time) {
 
 func (r *Receiver) resume(at unit.Time, p Priority) {
 	r.paused = r.paused.Without(p)
-	r.counters.Paused[p] += at.Sub(r.since[p])
+	lasted := at.Sub(r.since[p])
+	r.counters.Paused[p] += lasted
+	r.counters.Recent[p], r.counters.RecentAt[p] = lasted, at
 	r.counters.Transitions[p]++
 	r.news = r.news.With(p)
 }

@@ -57,7 +57,8 @@ func TestPauseEndsByItself(t *testing.T) {
 		t.Fatalf("resumed %v, paused %v, wake %v", got, r.Paused(end), r.NextWake())
 	}
 	want := ReceiverCounters{Frames: [8]uint64{3: 1}, Paused: [8]time.Duration{3: 12800},
-		Transitions: [8]uint64{3: 1}}
+		Transitions: [8]uint64{3: 1}, Recent: [8]time.Duration{3: 12800},
+		RecentAt: [8]unit.Time{3: end}}
 	if got := r.Counters(end + us); got != want {
 		t.Errorf("counters %+v", got)
 	}

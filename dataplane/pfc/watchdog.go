@@ -39,7 +39,10 @@ type Sight struct {
 }
 
 // Tally counts packets.
-type Tally struct{ OK, Dropped uint64 }
+type Tally struct {
+	OK      uint64 `json:"ok"`
+	Dropped uint64 `json:"dropped"`
+}
 
 // WatchdogCounters is what was counted of a priority. Packets are counted while it is stormed.
 // SONiC: PFC_WD_QUEUE_STATS_*
@@ -77,6 +80,9 @@ func (w *Watchdog) NextWake() unit.Time { return w.next }
 
 // Action is the action of its configuration.
 func (w *Watchdog) Action() Action { return w.cfg.Action }
+
+// Config is what the watchdog was made of.
+func (w *Watchdog) Config() *WatchdogConfig { return &w.cfg }
 
 // Stormed is the set of priorities in a storm.
 func (w *Watchdog) Stormed() Set { return w.stormed }

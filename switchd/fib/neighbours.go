@@ -68,24 +68,8 @@ type neighbour struct {
 
 // NewNeighbours makes an empty table.
 func NewNeighbours(cfg NeighbourConfig) *Neighbours {
-	if cfg.Max == 0 {
-		cfg.Max = DefaultNeighbours
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = DefaultNeighbourTimeout
-	}
-	if cfg.Retransmit == 0 {
-		cfg.Retransmit = DefaultRetransmit
-	}
-	if cfg.Waiting == 0 {
-		cfg.Waiting = DefaultWaiting
-	}
-	if cfg.Held == 0 {
-		cfg.Held = DefaultHeld
-	}
-	// Ask in time for all attempts, but not in the first half of an entry's life.
-	poll := cfg.Timeout - min(Attempts*cfg.Retransmit, cfg.Timeout/2)
-	n := &Neighbours{cfg: cfg, poll: poll, index: make(map[neighbourKey]int32, cfg.Max),
+	cfg = cfg.withDefaults()
+	n := &Neighbours{cfg: cfg, poll: cfg.poll(), index: make(map[neighbourKey]int32, cfg.Max),
 		entries: make([]neighbour, cfg.Max), free: make([]int32, cfg.Max),
 		asking: ring{which: inAsking, head: none, tail: none},
 		known:  ring{which: inKnown, head: none, tail: none}}
@@ -93,6 +77,31 @@ func NewNeighbours(cfg NeighbourConfig) *Neighbours {
 		n.free[i] = int32(cfg.Max - 1 - i)
 	}
 	return n
+}
+
+func (c NeighbourConfig) withDefaults() NeighbourConfig {
+	if c.Max == 0 {
+		c.Max = DefaultNeighbours
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultNeighbourTimeout
+	}
+	if c.Retransmit == 0 {
+		c.Retransmit = DefaultRetransmit
+	}
+	if c.Waiting == 0 {
+		c.Waiting = DefaultWaiting
+	}
+	if c.Held == 0 {
+		c.Held = DefaultHeld
+	}
+	return c
+}
+
+// poll is the age at which an entry in use is asked about: in time for all attempts, but not in
+// the first half of its life.
+func (c *NeighbourConfig) poll() time.Duration {
+	return c.Timeout - min(Attempts*c.Retransmit, c.Timeout/2)
 }
 
 // Lookup returns the MAC address of a neighbour; false if it is not known, or not any more. An

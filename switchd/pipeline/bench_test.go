@@ -6,7 +6,10 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/wire/wiretest"
+	"github.com/rocelab/rocelab/switchd/qos"
 )
 
 // traffic is a switch in which everybody is known, and a frame from each port to the next.
@@ -126,4 +129,69 @@ func TestDataPathAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	b.check()
+}
+
+// BenchmarkBusyQueues is a frame through a port with eight busy queues, plain, with a minimum and a
+// maximum rate for each queue and one for the port, with a congestion point at each, and with
+// telemetry.
+func BenchmarkBusyQueues(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+	}{
+		{"plain", func(*Config) {}},
+		{"shaped", func(c *Config) {
+			shape := &c.Ports[1].Shaper
+			for q := range shape.Queues {
+				shape.Queues[q] = qos.Shape{Min: unit.GbPerSecond, Max: 6 * unit.GbPerSecond}
+			}
+			shape.Port = qos.Shape{Max: 41 * unit.GbPerSecond}
+		}},
+		{"qcn", func(c *Config) {
+			for q := range c.Ports[1].Queues {
+				c.Ports[1].Queues[q].QCN = qos.NetFPGA()
+			}
+		}},
+		{"telemetry", func(c *Config) {
+			c.Telemetry = Telemetry{Queues: 0xff, Hops: 8, MaxFrame: 1518}
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			config := testConfig(2)
+			for tc := range uint8(8) {
+				config.Ports[0].Classify.DSCP[tc] = tc
+			}
+			c.change(&config)
+			benchmarkBusyQueues(b, config)
+		})
+	}
+}
+
+func benchmarkBusyQueues(b *testing.B, config Config) {
+	const standing, length = 100, 1082
+	sw := newBench(b, config)
+	if err := sw.sw.MACs().AddStatic(wiretest.MACOrNumber(2).MAC(), 1); err != nil {
+		b.Fatal(err)
+	}
+	const headers = wire.EthernetLen + wire.IPv4Len + wire.UDPLen
+	for tc := range uint8(8) {
+		bytes := wiretest.Packet{Src: 1, Dst: 2, DSCP: tc, ECN: wire.ECT0,
+			Payload: length - headers}.Bytes()
+		for range standing {
+			sw.rx(0, bytes)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		sw.now += 217
+		f := sw.sw.Transmit(sw.now, 1)
+		f.Resize(length) // without telemetry
+		sw.sw.Receive(sw.now, 0, f)
+		if m := sw.sw.Transmit(sw.now, 0); m != nil {
+			m.Release() // a CNM
+		}
+	}
+	if l := sw.sw.Ledger(); l.Sent.Frames < uint64(b.N) {
+		b.Fatalf("%d of %d frames came through", l.Sent.Frames, b.N)
+	}
 }

@@ -122,9 +122,7 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 // refuse drops a frame that was meant for a queue.
 func (s *Switch) refuse(p *port, q *queue, f *frame.Frame, why frame.Reason) {
 	q.stats.Dropped[why]++
-	if why == frame.DropWRED {
-		q.stats.WREDDropped.Add(f.Len())
-	}
+	q.stats.DroppedBytes[why] += uint64(f.Len())
 	s.drop(p, f, why)
 }
 

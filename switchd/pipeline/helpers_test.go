@@ -7,6 +7,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/conform"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/pfc"
+	"github.com/rocelab/rocelab/dataplane/sim"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/wire/wiretest"
@@ -48,6 +49,7 @@ type bench struct {
 	dev  *conform.Monitor
 	pool *frame.Pool
 	now  unit.Time
+	node *sim.Node // where a net has it
 }
 
 func newBench(t testing.TB, c Config) *bench {

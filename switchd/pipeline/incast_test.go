@@ -71,6 +71,7 @@ func incast(t *testing.T, n int, cfg Config) (*sim.Net, *bench, []*blaster) {
 	b := newBench(t, cfg)
 	net := sim.New(b.pool)
 	sw := net.Add("switch", b.dev, n+1)
+	b.node = sw
 	var hosts []*blaster
 	for i := range n + 1 {
 		h := &blaster{pool: b.pool, rx: pfc.NewReceiver(pfc.ReceiverConfig{

@@ -63,14 +63,14 @@ func (p *port) stopped(paused pfc.Set) (queues qos.QueueSet) {
 	return queues
 }
 
-// initPFC makes both ends of a port's PFC, and says what its priorities stop and its groups pause.
-// A queue that several priorities stop stops for each of them.
-func (p *port) initPFC(c *Port) {
+// configurePFC sets both ends of a port's PFC, and says what its priorities stop and its groups
+// pause. A queue that several priorities stop stops for each of them.
+func (p *port) configurePFC(now unit.Time, c *Port) {
 	p.linkPause = c.LinkPause
-	p.rx = pfc.NewReceiver(pfc.ReceiverConfig{Rate: c.Rate, Obeyed: c.PFCObey,
+	p.rx.Reconfigure(now, pfc.ReceiverConfig{Rate: c.Rate, Obeyed: c.PFCObey,
 		Pause: c.LinkPause, Delay: c.PauseDelay})
-	p.tx = pfc.NewGenerator(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta})
-	p.watch.dog = pfc.NewWatchdog(c.Watchdog, c.PFCObey)
+	p.tx.Reconfigure(pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Quanta})
+	p.pauses = [mmu.Groups]pfc.Set{}
 	for n := range pfc.Priority(wire.Priorities) {
 		queue, group := c.Map.Queue[n], c.Map.Group[n]
 		if c.PFCToQueue != nil {

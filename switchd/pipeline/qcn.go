@@ -57,6 +57,21 @@ func newCongestion(c *Port, q mmu.Queue) *congestion {
 		cpid: wire.NewCPID(c.MAC, uint8(q))}
 }
 
+// configureQCN makes those congestion points anew that were set differently before. What they
+// counted goes on, unless they go.
+func (p *port) configureQCN(old, c *Port) {
+	for i := range p.queues {
+		if old.Queues[i].QCN == c.Queues[i].QCN && old.MAC == c.MAC {
+			continue
+		}
+		was, next := p.queues[i].qcn, newCongestion(c, mmu.Queue(i))
+		if was != nil && next != nil {
+			next.point.Sampling, next.cnms, next.lost = was.point.Sampling, was.cnms, was.lost
+		}
+		p.queues[i].qcn = next
+	}
+}
+
 // cnmClass is the traffic class of CNMs that pass through from another switch: that of their
 // priority, but never a lossless one.
 func (c *Port) cnmClass(flood uint8) uint8 {
@@ -150,10 +165,10 @@ func copyTags(to, from []byte) (at int) {
 	return at
 }
 
-// sendCNM returns the next CNM that waits for p; nil if there is none that may go. They go before
+// sendCNM returns the first CNM that waits for p; nil if it may not go. CNMs go before
 // all data, which is the highest priority that there is after PFC, within the port's rate.
 func (s *Switch) sendCNM(now unit.Time, p *port) *frame.Frame {
-	if p.cnms.Head() == nil || p.rx.Paused(now).Has(cnmPriority) || !s.portAllows(now, p) {
+	if p.rx.Paused(now).Has(cnmPriority) || !s.portAllows(now, p) {
 		return nil
 	}
 	f := p.cnms.Pop()

@@ -20,10 +20,12 @@ import (
 func tightConfig(t *rapid.T, ports int) Config {
 	c := testConfig(ports)
 	c.Pools[0].Size = 150 * unit.KB
+	c.Pools[0].SharedHeadroom = rapid.SampledFrom([]unit.Bytes{0, 0, 9000}).Draw(t, "headroom")
+	c.Cell = 208
+	drawPools(t, &c)
 	for i := range c.Ports {
 		p := &c.Ports[i]
 		for g := range p.Groups {
-			p.Groups[g].Limit = mmu.Alpha(1, 4)
 			if p.Groups[g].Lossless {
 				p.Groups[g].Headroom = 4000
 			}
@@ -58,6 +60,31 @@ func shapes(t *rapid.T) (c qos.ShaperConfig) {
 	return c
 }
 
+// drawPools gives the switch a second ingress pool, or egress pools, or none of these.
+func drawPools(t *rapid.T, c *Config) {
+	alpha := rapid.SampledFrom([]int64{1, 4, 32}).Draw(t, "1/alpha")
+	if rapid.Bool().Draw(t, "second pool") {
+		c.Pools = append(c.Pools, mmu.Pool{Name: "lossy", Size: 60 * unit.KB})
+	}
+	if rapid.Bool().Draw(t, "egress pools") {
+		c.EgressPools = []mmu.Pool{{Name: "egress_lossless", Size: 150 * unit.KB},
+			{Name: "egress_lossy", Size: 30 * unit.KB}}
+	}
+	for i := range c.Ports {
+		p := &c.Ports[i]
+		for g := range p.Groups {
+			p.Groups[g].Limit = mmu.Alpha(1, alpha)
+			if !p.Groups[g].Lossless {
+				p.Groups[g].Pool = len(c.Pools) - 1
+				p.Queues[g].Buffer = mmu.QueueProfile{Pool: len(c.EgressPools) / 2, Reserved: 300,
+					Limit: mmu.Alpha(1, alpha)}
+			} else {
+				p.Queues[g].Buffer.Limit.Static = 150 * unit.KB
+			}
+		}
+	}
+}
+
 // walk is random traffic through a switch.
 type walk struct {
 	*bench
@@ -77,7 +104,10 @@ func (w *walk) arrive(t *rapid.T) {
 		Payload: rapid.IntRange(0, 1400).Draw(t, "len"),
 	}
 	b := p.Bytes()
-	w.rx(port, b[:len(b)-rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(t, "cut")])
+	b = b[:len(b)-rapid.SampledFrom([]int{0, 0, 0, 0, 1}).Draw(t, "cut")]
+	for range rapid.SampledFrom([]int{1, 1, 30}).Draw(t, "times") {
+		w.rx(port, b)
+	}
 }
 
 func (w *walk) pause(t *rapid.T) {
@@ -123,7 +153,7 @@ func TestLedgerAlwaysBalances(t *testing.T) {
 		w := &walk{bench: newBench(t, tightConfig(rt, ports)), ports: ports}
 		rt.Repeat(map[string]func(*rapid.T){
 			"arrive": w.arrive, "arrive2": w.arrive, "arrive3": w.arrive,
-			"pause": w.pause, "send": w.send, "storm": w.storm,
+			"pause": w.pause, "send": w.send, "storm": w.storm, "reconfigure": w.reconfigure,
 			"wait": func(t *rapid.T) { w.wait(unit.Time(rapid.IntRange(0, 9e5).Draw(t, "ns"))) },
 			"link": func(t *rapid.T) {
 				port := dataplane.PortID(rapid.IntRange(0, ports-1).Draw(t, "port"))
@@ -135,6 +165,13 @@ func TestLedgerAlwaysBalances(t *testing.T) {
 	})
 	if storms == 0 {
 		t.Error("no watchdog ever found a storm")
+	}
+}
+
+// reconfigure makes it another tight switch, in which frames may be beyond every limit.
+func (w *walk) reconfigure(t *rapid.T) {
+	if err := w.sw.Reconfigure(w.now, tightConfig(t, w.ports)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -154,6 +191,18 @@ func (w *walk) invariants(t *rapid.T) {
 	var dropped uint64
 	for i := range s.Ports {
 		p := &s.Ports[i]
+		var held pfc.Set
+		for g := range p.Groups {
+			if p.Groups[g].XOFF {
+				held |= w.sw.ports[i].pauses[g]
+			}
+		}
+		if dog := &w.sw.ports[i].watch.dog; dog.Action() != pfc.Alert {
+			held &^= dog.Stormed()
+		}
+		if p.Pausing != held {
+			t.Fatalf("port %d: pauses %v, its groups in XOFF %v", i, p.Pausing, held)
+		}
 		for q := range p.Queues {
 			queued += p.Queues[q].Occupancy
 		}
@@ -167,8 +216,12 @@ func (w *walk) invariants(t *rapid.T) {
 			}
 		}
 	}
-	if queued != grouped || queued != s.Pools[0].Occupancy {
-		t.Fatalf("queues hold %d, groups %d, the pool %d", queued, grouped, s.Pools[0].Occupancy)
+	pooled := [2]unit.Bytes{Egress: queued * unit.Bytes(1-min(len(w.sw.cfg.EgressPools), 1))}
+	for i := range s.Pools {
+		pooled[s.Pools[i].Direction] += s.Pools[i].Occupancy
+	}
+	if queued != grouped || pooled != [2]unit.Bytes{queued, queued} {
+		t.Fatalf("queues hold %d, groups %d, pools %d", queued, grouped, pooled)
 	}
 	if total := s.Ledger.DroppedTotal().Frames; dropped != total {
 		t.Fatalf("ports dropped %d, the ledger %d", dropped, total)

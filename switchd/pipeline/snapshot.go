@@ -30,8 +30,8 @@ type QueueStats struct {
 	Sent    dataplane.Count
 	Marked  dataplane.Count
 	Dropped Drops
-	// WREDDropped are those of Dropped that WRED dropped, with their bytes.
-	WREDDropped dataplane.Count
+	// DroppedBytes are the bytes of Dropped.
+	DroppedBytes Drops
 	// Guaranteed are those of Sent that went first because the queue was below its minimum rate.
 	Guaranteed dataplane.Count
 	// Shaped came to the head of the queue while it was above its maximum rate.
@@ -50,6 +50,14 @@ type Snapshot struct {
 	Pools  []PoolSnapshot // ingress pools, then egress pools
 	MACs   int
 	FIB    fib.Stats
+	Router RouterSnapshot // zero if the switch bridges only
+}
+
+// RouterSnapshot counts what the router's tables hold.
+type RouterSnapshot struct {
+	Routes, Groups   int // groups of next hops
+	Neighbours, Held int // Held are packets that wait for one
+	Stats            fib.NeighbourStats
 }
 
 // PoolSnapshot is a buffer pool.
@@ -84,6 +92,8 @@ type PortSnapshot struct {
 	Paused                       pfc.Set // priorities that the other end holds back now
 	Pausing                      pfc.Set // priorities that we hold back now
 	Watchdog                     [wire.Priorities]WatchdogSnapshot
+	WatchdogConfig               pfc.WatchdogConfig
+	PFCSend, PFCObey             pfc.Set // as configured
 	Queues                       [mmu.Queues]QueueSnapshot
 	Groups                       [mmu.Groups]GroupSnapshot
 }
@@ -112,12 +122,18 @@ type GroupSnapshot struct {
 // Snapshot fills dst with the state at now, which must not be before the last call.
 func (s *Switch) Snapshot(now unit.Time, dst *Snapshot) {
 	dst.At, dst.Ledger, dst.MACs, dst.FIB = now, s.ledger, s.macs.Len(), s.macs.Stats
+	if s.router != nil {
+		n := s.router.Neighbours
+		dst.Router = RouterSnapshot{Routes: s.router.Len(), Groups: s.router.Groups(),
+			Neighbours: n.Len(), Held: n.Held(), Stats: n.Stats}
+	}
 	if len(dst.Ports) != len(s.ports) {
 		dst.Ports = make([]PortSnapshot, len(s.ports))
 	}
 	s.snapshotPools(dst)
 	for i := range s.ports {
 		s.ports[i].snapshot(now, s.buffer, &dst.Ports[i])
+		dst.Ports[i].PFCSend, dst.Ports[i].PFCObey = s.cfg.Ports[i].PFCSend, s.cfg.Ports[i].PFCObey
 	}
 }
 
@@ -144,6 +160,7 @@ func (p *port) snapshot(now unit.Time, b *mmu.Buffer, dst *PortSnapshot) {
 	dst.CNMsSent = p.stats.cnmsSent
 	dst.Paused, dst.Pausing = p.rx.Paused(now), p.tx.Wanted()
 	dst.PFCReceived, dst.PFCSent = p.rx.Counters(now), p.tx.Counters(now)
+	dst.WatchdogConfig = *p.watch.dog.Config()
 	for n := range dst.Watchdog {
 		dst.Watchdog[n] = WatchdogSnapshot{p.watch.dog.Stats(pfc.Priority(n)), p.watch.queues[n],
 			p.watch.dog.Action()}

@@ -87,54 +87,27 @@ func New(cfg Config, pool *frame.Pool) (*Switch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("switch: %w", err)
 	}
-	cfg.MACs.Ports = len(cfg.Ports)
+	macs := cfg.MACs
+	macs.Ports = len(cfg.Ports)
 	s := &Switch{
-		ports: make([]port, len(cfg.Ports)), cfg: cfg, buffer: buffer,
-		macs: fib.New(cfg.MACs), frames: pool,
-		pauses:     frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
-		cnms:       frame.NewPool(cnmsPerPort*len(cfg.Ports), cnmRoom),
-		rng:        rand.New(rand.NewPCG(cfg.Seed, rngStream)),
-		floodClass: cfg.FloodClass, wakeAt: unit.Never,
+		ports: make([]port, len(cfg.Ports)), buffer: buffer, macs: fib.New(macs), frames: pool,
+		pauses: frame.NewPool(pausesPerPort*len(cfg.Ports), int(wire.MinFrame)),
+		cnms:   frame.NewPool(cnmsPerPort*len(cfg.Ports), cnmRoom),
+		wakeAt: unit.Never,
 	}
 	if cfg.Router != nil {
 		s.router = fib.NewRouter(*cfg.Router, len(cfg.Ports))
 	}
-	for i := range cfg.Ports {
+	for i := range s.ports {
 		id := dataplane.PortID(i)
 		s.all.Add(id)
 		if s.router != nil && s.router.Routed(id) {
 			s.macs.Flood().Remove(id)
 		}
-		s.ports[i].init(id, &cfg)
-		s.arm(s.ports[i].watch.dog.NextWake())
+		s.ports[i] = newPort(id)
 	}
+	s.configure(0, cfg)
 	return s, nil
-}
-
-func (p *port) init(id dataplane.PortID, cfg *Config) {
-	c := &cfg.Ports[id]
-	*p = port{
-		id: id, up: true, name: c.Name, isolated: c.Isolated, classify: c.Classify, qmap: c.Map,
-		sched: qos.NewDWRR(c.Scheduler),
-	}
-	p.heldUntil = unit.Never
-	if c.Shaper != (qos.ShaperConfig{}) {
-		p.shaper = qos.NewShaper(0, c.Shaper, c.Scheduler.MTU) // full, whenever that is
-	}
-	var most unit.Bytes
-	for _, pool := range cfg.Pools {
-		most = max(most, pool.Size)
-	}
-	for q := range p.queues {
-		p.queues[q].wred = qos.NewWRED(c.Queues[q].WRED)
-		p.queues[q].qcn = newCongestion(c, mmu.Queue(q))
-		p.queues[q].length = qos.NewOccupancy(most)
-	}
-	p.initPFC(c)
-	for tc := range p.lossless {
-		p.lossless[tc] = c.lossless(uint8(tc))
-	}
-	p.cnmTC = c.cnmClass(cfg.FloodClass)
 }
 
 // Receive takes a frame through the steps of the ingress.
@@ -208,8 +181,7 @@ func (s *Switch) SetLink(now unit.Time, id dataplane.PortID, up bool) {
 		for p.backlog.Has(q) {
 			f := s.dequeue(now, p, q)
 			p.sched.Gone(q, p.backlog.Has(q))
-			p.queues[q].stats.Dropped[frame.DropLinkDown]++
-			s.drop(p, f, frame.DropLinkDown)
+			s.refuse(p, &p.queues[q], f, frame.DropLinkDown)
 		}
 	}
 	s.dropCNMs(p)

@@ -23,15 +23,20 @@ func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 			return f
 		}
 	}
-	if f := s.sendCNM(now, p); f != nil {
-		return f
+	if p.cnms.Len() > 0 {
+		if f := s.sendCNM(now, p); f != nil {
+			return f
+		}
 	}
 	for {
 		ready := p.backlog
 		if paused := p.rx.Paused(now); paused != 0 {
 			ready &^= p.stopped(paused)
 		}
-		ready, below := s.shape(now, p, ready)
+		var below qos.QueueSet
+		if p.shaper != nil {
+			ready, below = s.shape(now, p, ready)
+		}
 		if ready == 0 {
 			return nil
 		}
@@ -68,8 +73,8 @@ func (s *Switch) pause(now unit.Time, p *port) *frame.Frame {
 // shape leaves the queues of ready that their rates and the port's let send, and tells which have
 // not had their minimum. If it leaves none, the port is woken when there is one.
 func (s *Switch) shape(now unit.Time, p *port, ready qos.QueueSet) (allowed, below qos.QueueSet) {
-	if p.shaper == nil || ready == 0 {
-		return ready, 0
+	if ready == 0 {
+		return 0, 0
 	}
 	allowed, from := p.shaper.Allowed(now, ready)
 	if allowed == 0 {

@@ -40,6 +40,13 @@ func NewOccupancy(most unit.Bytes) *Occupancy {
 	return &Occupancy{inBin: make([]time.Duration, binOf(most)+1)}
 }
 
+// Grow lets the account tell lengths up to most apart. It never shrinks.
+func (o *Occupancy) Grow(most unit.Bytes) {
+	if n := binOf(most) + 1 - len(o.inBin); n > 0 {
+		o.inBin = append(o.inBin, make([]time.Duration, n)...)
+	}
+}
+
 // Set tells that the length is level from now on.
 func (o *Occupancy) Set(now unit.Time, level unit.Bytes) {
 	o.pass(now)
