@@ -99,17 +99,17 @@ func TestGateways(t *testing.T) {
 
 // TestFaultsOfNodes: with the line, and each once.
 func TestFaultsOfNodes(t *testing.T) {
-	for change, want := range map[string]string{
-		"10.1.0.0/31}|10.1.0.0/31, swp9: 10.2.0.0/31}":             "nodes[0].switch.interfaces.swp9",
-		"static_routes: {10.0.2|static_roots: {10.0.2":             "unknown key static_roots",
-		"gateway: 10.0.2.1|gateway: 10.0.3.1":                      "nodes[3].gateway: 10.0.3.1 is not in",
-		"gateway: 10.0.2.1|gateway: 10.0.2.9":                      "nobody has the address 10.0.2.9",
-		"ipv4: 10.0.1.12/24|ipv4: 10.0.1.12/24, switch: {seed: 1}": "h3 is a host",
-		"name: t2|name: t2\n    gateway: 10.0.2.1":                 "t2 is a switch",
-		"mac_ageing: 60s|mac_ageing: 0s":                           "switch.mac_ageing: must be positive",
+	for _, c := range []struct{ from, to, want string }{
+		{"10.1.0.0/31}", "10.1.0.0/31, swp9: 10.2.0.0/31}", "nodes[0].switch.interfaces.swp9"},
+		{"static_routes: {10.0.2", "static_roots: {10.0.2", "unknown key static_roots"},
+		{"gateway: 10.0.2.1", "gateway: 10.0.3.1", "nodes[3].gateway: 10.0.3.1 is not in"},
+		{"gateway: 10.0.2.1", "gateway: 10.0.2.9", "nobody has the address 10.0.2.9"},
+		{"ipv4: 10.0.1.12/24", "ipv4: 10.0.1.12/24, switch: {seed: 1}", "h3 is a host"},
+		{"name: t2", "name: t2\n    gateway: 10.0.2.1", "t2 is a switch"},
+		{"mac_ageing: 60s", "mac_ageing: 0s", "switch.mac_ageing: must be positive"},
 	} {
-		from, to, _ := strings.Cut(change, "|")
-		_, err := decodeTopology(strings.Replace(twoSubnets, from, to, 1))
+		change, want := c.to, c.want
+		_, err := decodeTopology(strings.Replace(twoSubnets, c.from, c.to, 1))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", change, err, want)
 		} else if n := strings.Count(err.Error(), want); n != 1 {
