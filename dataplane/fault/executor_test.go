@@ -3,17 +3,22 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gopacket/gopacket/pcapgo"
 	"pgregory.net/rapid"
 
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire/wiretest"
 )
 
 const us = unit.Time(time.Microsecond)
@@ -224,8 +229,10 @@ func TestOverlappingFaults(t *testing.T) {
 					}
 				}
 			},
-			"wait": func(t *rapid.T) { s.run(s.now + unit.Time(rapid.IntRange(1, 9).Draw(t, "ns"))) },
-			"":     func(t *rapid.T) { s.compare(t) },
+			"wait": func(t *rapid.T) {
+				s.run(s.now + unit.Time(rapid.IntRange(1, 9).Draw(t, "ns")))
+			},
+			"": func(t *rapid.T) { s.compare(t) },
 		})
 		s.exec.ClearAll(s.now)
 		s.compare(t)
@@ -281,10 +288,52 @@ func (s *stand) compare(t *rapid.T) {
 	}
 }
 
+// realFrames are those of a real peer that package ib keeps, see the notes there.
+func realFrames(t testing.TB) (list [][]byte) {
+	t.Helper()
+	files, err := filepath.Glob("../../roce/ib/testdata/*.pcap")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		r, err := pcapgo.NewReader(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for b, _, err := r.ReadPacketData(); err == nil; b, _, err = r.ReadPacketData() {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// A description has what a person looks for in the capture.
+func TestDescribe(t *testing.T) {
+	seen := map[string]bool{}
+	for _, b := range realFrames(t) {
+		seen[Describe(b)] = true
+	}
+	for _, want := range []string{
+		"roce4, 1082 bytes, 10.9.0.2 > 10.9.0.1, ipid 0xffb9, RDMA_WRITE_LAST qp 0x11 psn 674588",
+	} {
+		if !seen[want] {
+			t.Errorf("no %q in %v", want, slices.Sorted(maps.Keys(seen)))
+		}
+	}
+}
+
 // FuzzDescribe: whatever the bytes, there is a description of them, and the rules judge them.
 func FuzzDescribe(f *testing.F) {
 	f.Add([]byte{1, 2, 3})
-	f.Add(append([]byte{12: 0x08, 13: 0x00, 14: 0x45}, make([]byte, 60)...))
+	f.Add(wiretest.PFC(1, map[uint8]uint16{3: 0xffff}))
+	for _, b := range realFrames(f) {
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) == 0 || len(b) > 2000 {
 			return
