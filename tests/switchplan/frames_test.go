@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
 // patience is how long a test waits for virtual time to get anywhere.
@@ -28,17 +30,21 @@ const (
 // both and for every frame on the way.
 type realFrames struct {
 	t        *testing.T
+	sw       *pipeline.Switch
 	page     *clock.Page
 	governor *clock.Governor
 	loops    [nodes]*loop.Loop
 	wires    [nodes][]*kept
-	cancel   context.CancelFunc
-	ended    chan error
+	// brake is a place in the page of one who does nothing and has to be waited for: the clock
+	// shows no more than its budget past the time until which a case runs.
+	brake  *clock.Clock
+	cancel context.CancelFunc
+	ended  chan error
 }
 
 func newRealFrames(t *testing.T, s *setup) bed {
 	t.Helper()
-	r := &realFrames{t: t, ended: make(chan error, nodes)}
+	r := &realFrames{t: t, sw: s.sw, ended: make(chan error, nodes)}
 	// Of a link's delay half is what a loop may sleep past an inner deadline; the budget is less.
 	r.page = clock.Private(unit.Time(s.delay * 2 / 5))
 	var err error
@@ -52,12 +58,15 @@ func newRealFrames(t *testing.T, s *setup) bed {
 	}
 	cables := theLab(t)
 	for n := range nodes {
-		clk, err := clock.NewClock(r.page, int(n), int(nodes))
+		clk, err := clock.NewClock(r.page, int(n), int(nodes)+1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cfg := loop.Config{Device: s.device(n), Pool: s.pools[n], Clock: clk, Links: links,
 			Log: slog.New(slog.DiscardHandler)}
+		if n == theSwitch {
+			cfg.Filtered = s.sw.Filtered
+		}
 		for i := range ports {
 			wire := cables.take(t, i, n, s.cfg.Ports[i].Classify)
 			r.wires[n] = append(r.wires[n], wire)
@@ -68,6 +77,9 @@ func newRealFrames(t *testing.T, s *setup) bed {
 		if r.loops[n], err = loop.New(cfg); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if r.brake, err = clock.NewClock(r.page, int(nodes), int(nodes)+1); err != nil {
+		t.Fatal(err)
 	}
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(t.Context())
@@ -100,15 +112,16 @@ func (r *realFrames) at(at unit.Time, n node, fn func(unit.Time)) {
 
 func (r *realFrames) run(until unit.Time) {
 	r.t.Helper()
-	if r.page.Status().Virtual >= until {
-		return // it stopped a little later than it was told to
-	}
 	there := make(chan struct{}, nodes)
 	for n := range nodes {
 		r.at(until, n, func(unit.Time) { there <- struct{}{} })
 	}
+	r.brake.Publish(until)
 	r.governor.Start(startDilation)
 	defer r.governor.Stop()
+	for n := range nodes {
+		r.do(n, func(unit.Time) {}) // wakes a loop that sleeps because time stood still
+	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	adjust := time.NewTicker(adjustEvery)
@@ -123,6 +136,38 @@ func (r *realFrames) run(until unit.Time) {
 			r.t.Fatalf("virtual time stands at %v, wanted %v", r.page.Status().Virtual, until)
 		}
 	}
+}
+
+func (r *realFrames) enforce(port dataplane.PortID) {
+	if err := r.loops[theSwitch].SetFilter(port, uint8(r.sw.StormedClasses(port))); err != nil {
+		r.t.Error(err)
+	}
+}
+
+func (r *realFrames) filtered(port int, class uint8) (n uint64) {
+	r.do(theSwitch, func(unit.Time) {
+		n = r.wires[theSwitch][port].Filtered().Classes[class].Frames
+	})
+	return n
+}
+
+func (r *realFrames) fault(port int, text string) {
+	e, err := entry(portName(port), text)
+	if err == nil {
+		r.do(theSwitch, func(now unit.Time) { _, err = r.loops[theSwitch].Faults().Add(now, e) })
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *realFrames) wasted(n node) (sum uint64) {
+	r.do(n, func(unit.Time) {
+		for i := range r.wires[n] {
+			sum += r.loops[n].Link(dataplane.PortID(i)).Stats.Lost
+		}
+	})
+	return sum
 }
 
 func (r *realFrames) lost() (sum uint64) {
