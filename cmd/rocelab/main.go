@@ -22,6 +22,12 @@ const (
 	exitInterrupted = 130
 )
 
+// exitError ends a command with a code of its own.
+type exitError struct {
+	code int
+	error
+}
+
 // errInvalid ends a command whose work was done but whose result must not be trusted.
 var errInvalid = errors.New("not every run is valid: see the certificates")
 
@@ -47,7 +53,8 @@ func run(ctx context.Context, args []string) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand())
+	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(), checkCommand(),
+		thresholdsCommand())
 	root.SetArgs(args)
 	usage := true
 	root.PersistentPreRun = func(*cobra.Command, []string) { usage = false }
@@ -59,7 +66,10 @@ func run(ctx context.Context, args []string) int {
 		return exitInterrupted
 	}
 	fmt.Fprintln(os.Stderr, "rocelab:", err)
+	var known exitError
 	switch {
+	case errors.As(err, &known):
+		return known.code
 	case errors.Is(err, errInvalid):
 		return exitFailed
 	case usage:
