@@ -33,7 +33,7 @@ func (c *Config) Virtual() (*daemon.Virtual, error) {
 		return nil, err
 	}
 	o := c.observe(sw)
-	return &daemon.Virtual{Device: sw, Pool: pool, Ports: c.Ports,
+	return &daemon.Virtual{Device: sw, Pool: pool, Ports: c.Ports, MAC: pauseSource,
 		Handle: func(run daemon.Executor, mux *http.ServeMux) {
 			o.sampleBy(run)
 			o.handle(mux)
@@ -66,6 +66,7 @@ func (s *observer) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
 	})
+	s.handleForwarding(mux)
 }
 
 // sample records one queue. With the last sample the queue's length over all of them is kept.

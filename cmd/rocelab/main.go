@@ -39,7 +39,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-signals
-		fmt.Fprintln(os.Stderr, "\ninterrupted: removing the lab")
+		fmt.Fprintln(os.Stderr, "\ninterrupted: cleaning up")
 		cancel(errInterrupted)
 	}()
 	os.Exit(run(ctx, os.Args[1:]))
@@ -53,8 +53,9 @@ func run(ctx context.Context, args []string) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(), checkCommand(),
-		thresholdsCommand())
+	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
+		faultCommand(), eventsCommand(), captureCommand(),
+		checkCommand(), thresholdsCommand(), configCommand())
 	root.SetArgs(args)
 	usage := true
 	root.PersistentPreRun = func(*cobra.Command, []string) { usage = false }

@@ -84,7 +84,14 @@ func (l *Lab) build(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.announce()
+	// Before the first frame: what is wrong from the start is wrong for it as well.
+	if err := l.plan(ctx); err != nil {
+		return err
+	}
+	if err := l.announce(); err != nil {
+		return err
+	}
+	return l.writeInfo()
 }
 
 // claim takes the lab's folder, clearing what a killed owner left in it.
