@@ -15,10 +15,10 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "warn where a switch configuration can drop in a lossless class",
-		Long: `check reads a switch's YAML file, a topology file or a SONiC config_db.json and names
-every inequality that does not hold, with its numbers: where a frame of a lossless class can be
-dropped, paused before it is marked, or never marked. It exits with 0 if there is none, 1 if there are
-warnings, 2 if the file cannot be read.`,
+		Long: `check reads a switch's YAML file, a topology file or a SONiC config_db.json and
+names every inequality that does not hold, with its numbers: where a frame of a lossless class can
+be dropped, paused before it is marked, or never marked. It exits with 0 if there is none, 1 if
+there are warnings, 2 if the file cannot be read.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := check.File(args[0])

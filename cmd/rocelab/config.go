@@ -16,8 +16,9 @@ func configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "change, compare and export the configuration of a running switch",
-		Long: `config changes what a switch of a running lab does without losing a frame, and tells where
-that is not what its file desires. Tables, keys and fields are those of SONiC's CONFIG_DB.`,
+		Long: `config changes what a switch of a running lab does without losing a frame, and
+tells where that is not what its file desires. Tables, keys and fields are those of SONiC's
+CONFIG_DB.`,
 	}
 	c.AddCommand(configReloadCommand(), configSetCommand(), configDriftCommand(),
 		configExportCommand())
@@ -60,7 +61,8 @@ func configSetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set SWITCH TABLE KEY FIELD [VALUE]",
 		Short: "change one field of what runs; without a value, take it out",
-		Example: "  rocelab config set sw0 WRED_PROFILE AZURE_LOSSLESS green_max_threshold 400KB\n" +
+		Example: "  rocelab config set sw0 WRED_PROFILE AZURE_LOSSLESS green_max_threshold " +
+			"400KB\n" +
 			"  rocelab config set sw0 BUFFER_PROFILE pg_lossless_profile dynamic_th 1/64\n" +
 			"  rocelab config set sw0 PORT_QOS_MAP swp1 pfc_enable 3",
 		Args: cobra.RangeArgs(4, 5),

@@ -32,11 +32,11 @@ func thresholdsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "thresholds",
 		Short: "compute headroom, t_PFC and t_ECN, with their derivation",
-		Long: `thresholds prints, line by line, how the buffer of a lossless switch must be divided:
-[DCQCN] section 4's t_flight, t_PFC and t_ECN; the headroom of a real port by SONiC's formula; and the
-headroom on one of our emulated links. Without flags it is the switch of the paper. (The paper
-prints 0.85 KB as the static bound of t_ECN; its formula gives 24.47 KB / 32 = 0.76 KB. Both are
-less than a frame.)`,
+		Long: `thresholds prints, line by line, how the buffer of a lossless switch must be
+divided: [DCQCN] section 4's t_flight, t_PFC and t_ECN; the headroom of a real port by SONiC's
+formula; and the headroom on one of our emulated links. Without flags it is the switch of the
+paper. (The paper prints 0.85 KB as the static bound of t_ECN; its formula gives 24.47 KB / 32 =
+0.76 KB. Both are less than a frame.)`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := in.validate(); err != nil {
