@@ -71,8 +71,8 @@ func (s *Section4) Derive() *Derivation {
 		number(s.Beta), number(free)), s.DynamicPFC(0)/1e3, "KB at s = 0")
 	d.note("dynamic: alpha = beta / 8 = %s", number(s.Beta/8))
 	ecn := d.atMost("t_ECN <", "beta left / (n (P beta + 8))",
-		fmt.Sprintf("%s x %s / (%d x (%d x %s + 8))", number(s.Beta), number(free), s.Ports, s.Priorities,
-			number(s.Beta)), s.DynamicECN()/1e3, "KB")
+		fmt.Sprintf("%s x %s / (%d x (%d x %s + 8))", number(s.Beta), number(free), s.Ports,
+			s.Priorities, number(s.Beta)), s.DynamicECN()/1e3, "KB")
 	d.note("%s; with P = 8 it is the paper's beta (B - 8 n t_flight) / (8 n (beta + 1))",
 		s.verdict(ecn*1e3))
 	return d
