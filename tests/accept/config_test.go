@@ -70,6 +70,24 @@ func (s *star) reloads() (n int) {
 	return n
 }
 
+// change makes the switch change in one of three ways, and returns how many it said it made.
+func (s *star) change(turn, pid int) int {
+	s.Helper()
+	var r switchd.ConfigResult
+	switch turn % 3 {
+	case 0:
+		if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+			s.Fatal(err)
+		}
+	case 1:
+		s.call("sw0", http.MethodPost, "/v1/config", switchd.ConfigRequest{}, &r)
+	case 2:
+		s.call("sw0", http.MethodPost, "/v1/qos", switchd.SetRequest{Table: "BUFFER_PROFILE",
+			Key: "pg_lossless_profile", Field: "dynamic_th", Value: fmt.Sprint(-turn % 5)}, &r)
+	}
+	return min(len(r.Changed), 1)
+}
+
 // TestReloadUnderTraffic: an incast goes on while the switch reads other configurations, by SIGHUP
 // and by call, and while single fields are set: thresholds, maps, scheduler and marking change, and
 // no frame is lost.
@@ -115,20 +133,7 @@ func TestReloadUnderTraffic(t *testing.T) {
 		if err := os.WriteFile(file, []byte(texts[turn%len(texts)]), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var r switchd.ConfigResult
-		switch turn % 3 {
-		case 0:
-			if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
-				t.Fatal(err)
-			}
-		case 1:
-			s.call("sw0", http.MethodPost, "/v1/config", switchd.ConfigRequest{}, &r)
-			changed += min(len(r.Changed), 1)
-		case 2:
-			s.call("sw0", http.MethodPost, "/v1/qos", switchd.SetRequest{Table: "BUFFER_PROFILE",
-				Key: "pg_lossless_profile", Field: "dynamic_th", Value: fmt.Sprint(-turn % 5)}, &r)
-			changed += min(len(r.Changed), 1)
-		}
+		changed += s.change(turn, pid)
 	}
 	if n := s.reloads(); n < atLeast {
 		t.Errorf("%d configurations were read", n)
@@ -163,13 +168,15 @@ func TestDriftOfARunningSwitch(t *testing.T) {
 		t.Helper()
 		code, out, errs := run(t, "rocelab", append(append([]string{"config"}, args...), on...)...)
 		if code != want || !strings.Contains(out+errs, contains) {
-			t.Errorf("%v: exit code %d, want %d with %q\n%s%s", args, code, want, contains, out, errs)
+			t.Errorf("%v: exit code %d, want %d with %q\n%s%s", args, code, want, contains, out,
+				errs)
 		}
 	}
 	rocelab(0, "", "drift", "sw0")
 	rocelab(0, "BUFFER_PROFILE|pg_lossless_profile|dynamic_th: 0 -> -6", "set", "sw0",
 		"buffer_profile", "pg_lossless_profile", "dynamic_th", "1/64")
-	rocelab(1, "BUFFER_PROFILE|pg_lossless_profile|dynamic_th: desired 0, running -6", "drift", "sw0")
+	rocelab(1, "BUFFER_PROFILE|pg_lossless_profile|dynamic_th: desired 0, running -6", "drift",
+		"sw0")
 	rocelab(0, `"dynamic_th": "-6"`, "export", "sw0")
 	rocelab(0, "dynamic_th: -6 -> 0", "reload", "sw0")
 	rocelab(0, "", "drift", "sw0")
@@ -181,8 +188,9 @@ func TestDriftOfARunningSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := filepath.Join(t.TempDir(), "other.yaml")
-	for old, want := range map[string]string{"frames: 16384": "frames cannot change while the switch",
-		"rate: 40Gb/s": "ports[0].rate cannot change while the switch"} {
+	for old, want := range map[string]string{
+		"frames: 16384": "frames cannot change while the switch",
+		"rate: 40Gb/s":  "ports[0].rate cannot change while the switch"} {
 		changed := strings.Replace(string(text), old, strings.ReplaceAll(old, "4", "1"), 1)
 		if err := os.WriteFile(other, []byte(changed), 0o644); err != nil {
 			t.Fatal(err)
