@@ -1,0 +1,106 @@
+package show
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rocelab/rocelab/switchd/sonic"
+)
+
+// Profiles is `show buffer information`, `show buffer pool`, `show buffer profile` and `show ecn`:
+// rows of configuration tables as the switch runs them, defaults filled in.
+type Profiles struct {
+	Head
+	Pools    []Profile `json:"pools,omitempty"`    // BUFFER_POOL
+	Profiles []Profile `json:"profiles,omitempty"` // BUFFER_PROFILE, or WRED_PROFILE
+}
+
+// Profile is a row. Fields and values are as in a config_db.json, where all values are texts.
+type Profile struct {
+	Name   string            `json:"name"`
+	Fields map[string]string `json:"fields"`
+}
+
+// Part chooses tables.
+type Part int
+
+// The parts of `show buffer`.
+const (
+	Pools Part = 1 << iota
+	BufferProfiles
+)
+
+// NewBuffer shows the parts of a configuration.
+func NewBuffer(h Head, raw sonic.Raw, parts Part) *Profiles {
+	b := &Profiles{Head: h}
+	if parts&Pools != 0 {
+		b.Pools = rows(raw["BUFFER_POOL"])
+	}
+	if parts&BufferProfiles != 0 {
+		b.Profiles = rows(raw["BUFFER_PROFILE"])
+	}
+	return b
+}
+
+// NewECN is `show ecn` (ecnconfig -l).
+func NewECN(h Head, raw sonic.Raw) *Profiles {
+	return &Profiles{Head: h, Profiles: rows(raw["WRED_PROFILE"])}
+}
+
+func rows(table map[string]map[string]string) []Profile {
+	list := []Profile{}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		list = append(list, Profile{name, table[name]})
+	}
+	return list
+}
+
+// Text implements Block. Fields are in alphabetic order, SONiC's being that of its database.
+func (b *Profiles) Text() string {
+	var out strings.Builder
+	for _, part := range []struct {
+		title string
+		list  []Profile
+	}{{"Pool", b.Pools}, {"Profile", b.Profiles}} {
+		for _, p := range part.list {
+			t := left("", "")
+			for _, field := range slices.Sorted(maps.Keys(p.Fields)) {
+				t.row(field, p.Fields[field])
+			}
+			out.WriteString(part.title + ": " + p.Name + "\n" + t.bare() + "\n")
+		}
+	}
+	return out.String()
+}
+
+// Drift is `show drift`: where the running configuration is not the desired one.
+type Drift struct {
+	Head
+	Differences []sonic.Difference `json:"differences"`
+}
+
+// NewDrift shows differences.
+func NewDrift(h Head, differences []sonic.Difference) *Drift {
+	if differences == nil {
+		differences = []sonic.Difference{}
+	}
+	return &Drift{h, differences}
+}
+
+// Text implements Block. SONiC has no such command; a value that is not there is "-".
+func (b *Drift) Text() string {
+	t := left("Table", "Key", "Field", "Desired", "Running")
+	for _, d := range b.Differences {
+		t.row(orDash(d.Table), orDash(d.Key), orDash(d.Field), orDash(d.Desired),
+			orDash(d.Running))
+	}
+	return t.String()
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
