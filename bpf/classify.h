@@ -20,6 +20,7 @@
 #define TYPE_IPV6 0x86dd
 #define TYPE_MAC_CONTROL 0x8808
 #define TYPE_CNM 0x22e7
+#define TYPE_CNTAG 0x22e9
 
 #define OP_PAUSE 0x0001
 #define OP_PFC 0x0101
@@ -174,6 +175,12 @@ static __always_inline bool look_frame(struct look *k, const __u8 *eth)
 			next = get16(eth + ETH_LEN + TAG_LEN + 2);
 			off += TAG_LEN;
 		}
+	}
+	if (next == TYPE_CNTAG) {
+		if (eth + off + TAG_LEN > k->end)
+			return false;
+		next = get16(eth + off + 2);
+		off += TAG_LEN;
 	}
 	k->c->kind = KIND_OTHER;
 	switch (next) {

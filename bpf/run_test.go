@@ -107,6 +107,9 @@ var twoTags = []wiretest.Tag{
 	{Type: wire.TypeSTag, PCP: 2, VID: 9}, {Type: wire.TypeVLAN, PCP: 5, VID: 9}}
 var threeTags = append(twoTags[:2:2], wiretest.Tag{Type: wire.TypeVLAN})
 
+// flowTags are two VLAN tags and a CN-TAG.
+var flowTags = append(twoTags[:2:2], wiretest.Tag{Type: wire.TypeCNTag, VID: 0x234})
+
 // kinds is one frame of every kind and of every shape of its headers.
 var kinds = []struct {
 	name  string
@@ -131,6 +134,9 @@ var kinds = []struct {
 	{"mac control", other(wire.TypeMACControl, 0, 2, 0, 0), xdpPass},
 	{"tagged control", other(wire.TypeVLAN, 0, 0, 0x88, 0x08, 0, 1, 0, 9), xdpPass},
 	{"cnm", other(wire.TypeCNM, 1, 2, 3), xdpRedirect},
+	{"cnm of a flow", other(wire.TypeCNTag, 0x12, 0x34, 0x22, 0xe7, 1, 2, 3), xdpRedirect},
+	{"cn-tag", packet{DSCP: 26, Tags: flowTags[2:], Payload: 20}.Bytes(), xdpRedirect},
+	{"two tags and a cn-tag", packet{V6: true, DSCP: 26, Tags: flowTags}.Bytes(), xdpRedirect},
 	{"arp", other(wire.TypeARP, make([]byte, 28)...), xdpPass},
 	{"bare header", other(0x1234), xdpPass},
 }

@@ -26,6 +26,8 @@ type Config struct {
 	QoS      Overlay `yaml:"qos,omitempty"`
 	Options  `yaml:",inline"`
 
+	Forwarding `yaml:",inline"`
+
 	database *sonic.Tables // of ConfigDB, once resolved
 	remarks  []sonic.Remark
 }
@@ -168,6 +170,7 @@ func Default() Config {
 			Frames:    16384,
 			Seed:      1,
 		},
+		Forwarding: defaultForwarding(),
 	}
 }
 
@@ -200,5 +203,6 @@ func (c Config) MarshalYAML() (any, error) {
 		ConfigDB      string              `yaml:"config_db"`
 		QoS           Overlay             `yaml:"qos,omitempty"`
 		Options       `yaml:",inline"`
-	}{c.Common, c.Ports, c.ConfigDB, c.QoS, c.Options}, nil
+		Forwarding    `yaml:",inline"`
+	}{c.Common, c.Ports, c.ConfigDB, c.QoS, c.Options, c.Forwarding}, nil
 }

@@ -50,6 +50,7 @@ func (c *Config) machine(t *sonic.Tables) (pipeline.Config, error) {
 		}
 		m.Ports = append(m.Ports, port)
 	}
+	c.forward(&m)
 	if err := m.Validate(); err != nil {
 		return m, fmt.Errorf("switch configuration: %w", err)
 	}

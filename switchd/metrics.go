@@ -46,7 +46,10 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for i := range headroomMetrics {
 		out <- headroomMetrics[i].desc
 	}
-	for _, desc := range []*prometheus.Desc{portDropped, queueDropped, macEntries, macNotLearnt} {
+	for i := range forwardingMetrics {
+		out <- forwardingMetrics[i].desc
+	}
+	for _, desc := range []*prometheus.Desc{portDropped, queueDropped} {
 		out <- desc
 	}
 }
@@ -72,9 +75,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			}
 		}
 	}
-	out <- prometheus.MustNewConstMetric(macEntries, prometheus.GaugeValue, float64(c.snap.MACs))
-	out <- prometheus.MustNewConstMetric(macNotLearnt, prometheus.CounterValue,
-		float64(c.snap.FIB.Full))
+	for i := range forwardingMetrics {
+		forwardingMetrics[i].send(out, &c.snap)
+	}
 }
 
 func collectPort(out chan<- prometheus.Metric, p *pipeline.PortSnapshot) {

@@ -19,10 +19,6 @@ var (
 	queueDropped = describe("queue_dropped_packets_total",
 		"Packets dropped on their way into or out of the queue "+
 			"(SAI_QUEUE_STAT_DROPPED_PACKETS).", []string{"port", "queue", "reason"})
-	macEntries = describe("mac_table_entries",
-		"Addresses in the MAC table, aged ones that are still in their place included.", nil)
-	macNotLearnt = describe("mac_table_full_total",
-		"Frames whose source was not learnt because the MAC table was full.", nil)
 )
 
 // classOf is a traffic class of a port, which is the PFC priority.

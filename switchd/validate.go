@@ -30,6 +30,7 @@ func (c *Config) Validate() []daemon.Fault {
 		names[c.Ports[i].Name] = true
 	}
 	c.Options.validate(&f, c.ConfigDB != "")
+	c.validateForwarding(&f)
 	if c.ConfigDB == "" {
 		c.Simple.validate(&f)
 		f.unless(!slices.Contains(c.PFCEnable, c.FloodTC), "flood_tc", "%d is lossless", c.FloodTC)

@@ -24,6 +24,10 @@ type packet = wiretest.Packet
 var vlan5 = []wiretest.Tag{{Type: wire.TypeVLAN, PCP: 5, VID: 9}}
 var twoTags = []wiretest.Tag{
 	{Type: wire.TypeSTag, PCP: 2, VID: 9}, {Type: wire.TypeVLAN, PCP: 5, VID: 9}}
+
+// flowTags are a VLAN tag and a CN-TAG for flow 0x234.
+var flowTags = []wiretest.Tag{{Type: wire.TypeVLAN, PCP: 5}, {Type: wire.TypeCNTag, VID: 0x234}}
+
 var threeTags = append(twoTags[:2:2], wiretest.Tag{Type: wire.TypeVLAN})
 
 func TestKinds(t *testing.T) {
@@ -62,6 +66,18 @@ func TestKinds(t *testing.T) {
 		{"tagged control", ethernet(wire.TypeVLAN, 0, 0, 0x88, 0x08, 0, 1, 0, 9),
 			frame.Class{Kind: frame.Other, TC: 1}},
 		{"cnm", ethernet(wire.TypeCNM), frame.Class{Kind: frame.CNM, TC: 1}},
+		{"cnm with flow", ethernet(wire.TypeCNTag, 0x12, 0x34, 0x22, 0xe7),
+			frame.Class{Kind: frame.CNM, TC: 1}},
+		{"cn-tag", packet{DSCP: 26, Tags: flowTags[1:]}.Bytes(),
+			frame.Class{Kind: frame.RoCE4, TC: 3, L3Off: 18, L4Off: 38, DSCP: 26}},
+		{"vlan and cn-tag", packet{DSCP: 26, Tags: flowTags}.Bytes(),
+			frame.Class{Kind: frame.RoCE4, TC: 3, L3Off: 22, L4Off: 42, DSCP: 26}},
+		{"two cn-tags", packet{Tags: []wiretest.Tag{flowTags[1], flowTags[1]}}.Bytes(),
+			frame.Class{Kind: frame.Other, TC: 1}},
+		{"cut cn-tag", ethernet(wire.TypeCNTag, 0x12, 0x34, 0x22), frame.Class{
+			Kind: frame.Malformed, TC: 1}},
+		{"control behind a cn-tag", ethernet(wire.TypeCNTag, 0, 0, 0x88, 0x08, 0, 1, 0, 9),
+			frame.Class{Kind: frame.Other, TC: 1}},
 		{"arp", ethernet(wire.TypeARP), frame.Class{Kind: frame.Other, TC: 1}},
 	} {
 		got := dcqcnMap().Classify(c.frame)

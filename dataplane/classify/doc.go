@@ -4,7 +4,7 @@
 // classifier; everywhere else it is the program's oracle in a differential test. So every rule
 // here is one that a BPF program can follow: no loops over headers, no state.
 //
-//	Ethernet, up to one C-TAG or an S-TAG with a C-TAG inside
+//	Ethernet, up to one C-TAG or an S-TAG with a C-TAG inside, then perhaps a CN-TAG
 //	  MAC control (untagged)   PFC, Pause or MACControl by opcode
 //	  0x22E7                   CNM
 //	  IPv4, IPv6               lengths and versions checked; UDP 4791 is RoCE

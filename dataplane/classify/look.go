@@ -27,6 +27,13 @@ func (k *look) frame(b []byte) bool {
 			return false
 		}
 	}
+	if next == wire.TypeCNTag {
+		tag, ok := wire.AsCNTag(b[end:])
+		if !ok {
+			return false
+		}
+		end, next = end+wire.CNTagLen, tag.Type()
+	}
 	k.Kind = frame.Other
 	switch next {
 	case wire.TypeIPv4:

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 // CanBecome says why a router cannot get another configuration while it forwards: its interfaces
@@ -26,7 +28,7 @@ func (r *Router) CanBecome(cfg *RouterConfig) error {
 // Reconfigure changes the router to a valid configuration that it can become. Neighbours, and the
 // frames that wait for them, stay. Of the routes those change that differ from the ones that old
 // had; what AddRoute and RemoveRoute did besides stays, unless cfg has a route for the prefix.
-func (r *Router) Reconfigure(old []Route, cfg RouterConfig) {
+func (r *Router) Reconfigure(now unit.Time, old []Route, cfg RouterConfig) {
 	kept := make(map[netip.Prefix]bool, len(cfg.Routes))
 	for i := range cfg.Routes {
 		kept[cfg.Routes[i].Prefix] = true
@@ -44,10 +46,31 @@ func (r *Router) Reconfigure(old []Route, cfg RouterConfig) {
 			r.release(g)
 		}
 	}
+	r.reconfigureStatic(now, cfg.Neighbours.Static)
 	n := r.Neighbours
 	n.cfg = cfg.Neighbours.withDefaults()
 	n.poll = n.cfg.poll()
 	r.seed = mix(cfg.Seed)
 	cfg.Interfaces, cfg.Routes = r.cfg.Interfaces, nil
 	r.cfg = cfg
+}
+
+// reconfigureStatic removes the static neighbours that the configuration had and has no more, and
+// adds the new ones. One that is being asked for at this moment, or for which there is no room, is
+// counted as one that did not fit.
+func (r *Router) reconfigureStatic(now unit.Time, static []StaticNeighbour) {
+	n := r.Neighbours
+	for _, e := range r.cfg.Neighbours.Static {
+		on, _ := r.cfg.Connected(e.Addr)
+		if slices.Contains(static, e) || !n.isStatic(on, e) {
+			continue
+		}
+		n.expire(now, on, e.Addr)
+	}
+	for _, e := range static {
+		on, _ := r.cfg.Connected(e.Addr)
+		if err := n.AddStatic(now, on, e.Addr, e.MAC); err != nil {
+			n.Stats.Full++
+		}
+	}
 }

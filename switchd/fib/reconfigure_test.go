@@ -70,7 +70,7 @@ func TestRouterReconfigure(t *testing.T) {
 	if err := r.CanBecome(&next); err != nil {
 		t.Fatal(err)
 	}
-	r.Reconfigure(c.Routes, next)
+	r.Reconfigure(0, c.Routes, next)
 	want := NewRouter(next, 6)
 	if err := want.AddRoute(Route{prefix("198.51.100.0/24"), hops("10.1.0.1")}); err != nil {
 		t.Fatal(err)
@@ -105,4 +105,34 @@ func routesOf(r *Router) string {
 		fmt.Fprintln(&b, prefix, g.Kind, g.Hops)
 	}
 	return b.String()
+}
+
+// TestReconfigureStatic: static entries of either table come and go with the configuration, those
+// that were added by hand stay.
+func TestReconfigureStatic(t *testing.T) {
+	table := New(Config{Ports: 4, Static: []Static{{mac(1), 1}, {mac(2), 2}}})
+	if err := table.AddStatic(mac(9), 3); err != nil {
+		t.Fatal(err)
+	}
+	table.Reconfigure(Config{Static: []Static{{mac(2), 3}, {mac(3), 0}}})
+	expect(t, table, 0, 1, 0, false)
+	expect(t, table, 0, 2, 3, true)
+	expect(t, table, 0, 3, 0, true)
+	expect(t, table, 0, 9, 3, true)
+
+	c := torConfig()
+	c.Neighbours.Static = []StaticNeighbour{{ip1, mac(1)}, {ip2, mac(2)}}
+	r := NewRouter(c, 6)
+	if m, ok := r.Neighbours.Lookup(9e6*second, 0, ip1); !ok || m != mac(1) {
+		t.Errorf("at the start: %v %v", m, ok)
+	}
+	next := c
+	next.Neighbours.Static = []StaticNeighbour{{ip2, mac(3)}}
+	r.Reconfigure(5, c.Routes, next)
+	if _, ok := r.Neighbours.Lookup(5, 0, ip1); ok {
+		t.Error("the first is still there")
+	}
+	if m, ok := r.Neighbours.Lookup(9e6*second, 0, ip2); !ok || m != mac(3) {
+		t.Errorf("the second: %v %v", m, ok)
+	}
 }

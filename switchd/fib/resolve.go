@@ -87,6 +87,20 @@ func (n *Neighbours) AddStatic(now unit.Time, on int, addr netip.Addr, mac wire.
 	return nil
 }
 
+// isStatic reports whether an entry is there for good.
+func (n *Neighbours) isStatic(on int, e StaticNeighbour) bool {
+	i, ok := n.index[neighbourKey{e.Addr, on}]
+	return ok && n.entries[i].static && n.entries[i].mac == e.MAC
+}
+
+// expire makes a static entry one that is too old. What waits for it waits for the answer.
+func (n *Neighbours) expire(now unit.Time, on int, addr netip.Addr) {
+	i := n.index[neighbourKey{addr, on}]
+	e := &n.entries[i]
+	e.static, e.confirmed = false, now.Add(-n.cfg.Timeout-1)
+	n.known.pushFront(n.entries, i)
+}
+
 // Remove forgets an address, static or not, and returns the frames that waited for it.
 func (n *Neighbours) Remove(on int, addr netip.Addr) (waited frame.FIFO, ok bool) {
 	i, ok := n.index[neighbourKey{addr, on}]

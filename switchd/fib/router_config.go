@@ -1,6 +1,7 @@
 package fib
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -55,6 +56,14 @@ type NeighbourConfig struct {
 	Retransmit time.Duration
 	Waiting    int // frames that wait for one address; DefaultWaiting
 	Held       int // frames that wait for all addresses together; DefaultHeld
+	// Static are there from the start and stay, at most Max; each in a connected subnet.
+	Static []StaticNeighbour
+}
+
+// StaticNeighbour is an entry for good.
+type StaticNeighbour struct {
+	Addr netip.Addr
+	MAC  wire.MAC
 }
 
 // The defaults.
@@ -128,7 +137,15 @@ func (c *RouterConfig) Validate(ports int) error {
 	faults = append(faults, c.validateRoutes()...)
 	n := c.Neighbours
 	if n.Max < 0 || n.Timeout < 0 || n.Retransmit < 0 || n.Waiting < 0 || n.Held < 0 {
-		add("neighbours: %+v: nothing may be negative", n)
+		add("neighbours: nothing may be negative: %+v", n)
+	}
+	if limit := cmp.Or(n.Max, DefaultNeighbours); len(n.Static) > limit {
+		add("neighbours: %d static ones of at most %d", len(n.Static), limit)
+	}
+	for _, e := range n.Static {
+		if err := c.ValidateNeighbour(e); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	if c.Incomplete >= remedies {
 		add("remedy %d: want one below %d", c.Incomplete, remedies)
@@ -137,6 +154,17 @@ func (c *RouterConfig) Validate(ports int) error {
 		add("class %d: want 0 to 7", c.Class)
 	}
 	return errors.Join(faults...)
+}
+
+// ValidateNeighbour judges a static neighbour against the interfaces.
+func (c *RouterConfig) ValidateNeighbour(e StaticNeighbour) error {
+	if e.MAC.IsMulticast() {
+		return fmt.Errorf("neighbour %v: %v is a group address", e.Addr, e.MAC)
+	}
+	if _, ok := c.Connected(e.Addr); !ok || c.Own(e.Addr) {
+		return fmt.Errorf("neighbour %v: in no interface's subnet, or the switch itself", e.Addr)
+	}
+	return nil
 }
 
 // validateAddresses judges the addresses of interface i, also against those before them.

@@ -43,6 +43,10 @@ func TestRouterConfig(t *testing.T) {
 		"address 224.0.0.1/31":     setAddress("224.0.0.1/31"),
 		"10.0.0.9/8 overlaps 10.0": setAddress("10.0.0.9/8"),
 		"nothing may be negative":  func(c *RouterConfig) { c.Neighbours.Waiting = -1 },
+		"is a group address":       setNeighbour("10.0.1.9", wire.Broadcast),
+		"or the switch itself":     setNeighbour("10.0.1.1", mac(1)),
+		"no interface's subnet":    setNeighbour("10.0.2.1", mac(1)),
+		"2 static ones of at":      twoNeighbours,
 		"remedy 3":                 func(c *RouterConfig) { c.Incomplete = remedies },
 		"class 8":                  func(c *RouterConfig) { c.Class = 8 },
 		"there already":            func(c *RouterConfig) { c.Routes[1] = c.Routes[0] },
@@ -70,6 +74,19 @@ func TestRouterConfig(t *testing.T) {
 
 func setAddress(s string) func(*RouterConfig) {
 	return func(c *RouterConfig) { c.Interfaces[2].Addresses[0] = prefix(s) }
+}
+
+func setNeighbour(addr string, m wire.MAC) func(*RouterConfig) {
+	return func(c *RouterConfig) {
+		c.Neighbours.Static = []StaticNeighbour{{netip.MustParseAddr(addr), m}}
+	}
+}
+
+func twoNeighbours(c *RouterConfig) {
+	c.Neighbours.Max = 1
+	for i, addr := range hops("10.0.1.9", "10.0.1.10") {
+		c.Neighbours.Static = append(c.Neighbours.Static, StaticNeighbour{addr, mac(i)})
+	}
 }
 
 func setRoute(p string, via ...string) func(*RouterConfig) {

@@ -52,6 +52,12 @@ func NewRouter(cfg RouterConfig, ports int) *Router {
 	for i := range routes {
 		r.insert(&routes[i])
 	}
+	for _, e := range cfg.Neighbours.Static {
+		on, _ := cfg.Connected(e.Addr)
+		if err := r.Neighbours.AddStatic(0, on, e.Addr, e.MAC); err != nil {
+			panic("fib: " + err.Error()) // The owner has validated the configuration.
+		}
+	}
 	return r
 }
 

@@ -1,7 +1,10 @@
 package fib
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math/bits"
 	"time"
 
@@ -15,6 +18,14 @@ type Config struct {
 	Ports int
 	Max   int           // entries; DefaultMax
 	Age   time.Duration // of entries not seen again; DefaultAge
+	// Static are there from the start, at most Max, each of one station.
+	Static []Static
+}
+
+// Static is an entry for good.
+type Static struct {
+	MAC  wire.MAC
+	Port dataplane.PortID
 }
 
 // The defaults.
@@ -35,11 +46,13 @@ type Table struct {
 	slots     []slot
 	flood     dataplane.PortSet
 	sweepAt   unit.Time // when a full table may be swept again
+	static    []Static  // by configuration
 }
 
 // Stats counts what operators ask for.
 type Stats struct {
 	Learnt, Moved, Aged uint64
+	Missed              uint64 // lookups of addresses that are not known
 	Full                uint64 // addresses that were not learnt for lack of room
 }
 
@@ -86,7 +99,24 @@ func New(cfg Config) *Table {
 	for port := range cfg.Ports {
 		t.flood.Add(dataplane.PortID(port))
 	}
+	t.Reconfigure(cfg)
 	return t
+}
+
+// Validate returns every fault of the static entries of a switch with so many ports.
+func (c *Config) Validate(ports int) error {
+	var faults []error
+	if limit := cmp.Or(c.Max, DefaultMax); len(c.Static) > limit {
+		faults = append(faults, fmt.Errorf("%d static addresses of at most %d", len(c.Static),
+			limit))
+	}
+	for _, e := range c.Static {
+		if e.MAC.IsMulticast() || int(e.Port) >= ports {
+			faults = append(faults, fmt.Errorf("static address %v on port %d: want one station's, "+
+				"on one of %d ports", e.MAC, e.Port, ports))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // slotsFor is twice as many as entries, so that probes are short, and a power of two.
@@ -96,6 +126,7 @@ func slotsFor(entries int) int { return 1 << bits.Len(uint(2*entries-1)) }
 func (t *Table) Lookup(now unit.Time, mac wire.MAC) (dataplane.PortID, bool) {
 	s := &t.slots[t.find(keyOf(mac))]
 	if s.key == 0 || t.tooOld(now, s) {
+		t.Stats.Missed++
 		return 0, false
 	}
 	return s.port, true

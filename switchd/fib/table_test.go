@@ -31,7 +31,7 @@ func TestLearningAndAgeing(t *testing.T) {
 	expect(t, table, 300*second+1, 1, 0, false)
 	table.Learn(400*second, mac(1), 2)
 	expect(t, table, 700*second, 1, 2, true)
-	if want := (Stats{Learnt: 1, Moved: 1}); table.Stats != want || table.Len() != 1 {
+	if want := (Stats{Learnt: 1, Moved: 1, Missed: 2}); table.Stats != want || table.Len() != 1 {
 		t.Errorf("stats %+v, %d entries", table.Stats, table.Len())
 	}
 }
@@ -46,6 +46,26 @@ func TestStatic(t *testing.T) {
 	expect(t, table, 9999*second, 1, 3, true)
 	if err := table.AddStatic(wire.Broadcast, 3); err == nil {
 		t.Error("the broadcast address was accepted")
+	}
+}
+
+// TestStaticFromTheStart, and what is refused.
+func TestStaticFromTheStart(t *testing.T) {
+	c := Config{Ports: 4, Max: 2, Static: []Static{{mac(1), 3}, {mac(2), 0}}}
+	if err := c.Validate(4); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, New(c), 9999*second, 1, 3, true)
+	for name, change := range map[string]func(*Config){
+		"too many": func(c *Config) { c.Static = append(c.Static, Static{mac(3), 0}) },
+		"group":    func(c *Config) { c.Static = []Static{{wire.Broadcast, 0}} },
+		"port":     func(c *Config) { c.Static = []Static{{mac(1), 4}} },
+	} {
+		bad := c
+		change(&bad)
+		if bad.Validate(4) == nil {
+			t.Errorf("%s: accepted", name)
+		}
 	}
 }
 

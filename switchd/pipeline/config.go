@@ -89,6 +89,7 @@ func (c *Config) Validate() error {
 			faults = append(faults, fmt.Errorf("port %d (%s): %w", i, c.Ports[i].Name, err))
 		}
 	}
+	faults = append(faults, c.MACs.Validate(len(c.Ports)))
 	if c.Router != nil {
 		faults = append(faults, c.validateRouter())
 	}
@@ -121,6 +122,13 @@ func (c *Config) validatePort(p *Port) error {
 func (c *Config) validateRouter() error {
 	if err := c.Router.Validate(len(c.Ports)); err != nil {
 		return fmt.Errorf("router: %w", err)
+	}
+	for _, e := range c.MACs.Static {
+		for _, f := range c.Router.Interfaces {
+			if f.Port == e.Port {
+				return fmt.Errorf("router: static address %v is on routed port %s", e.MAC, f.Name)
+			}
+		}
 	}
 	for i := range c.Ports {
 		if p := &c.Ports[i]; p.Map.Validate() == nil && p.lossless(c.Router.Class) {

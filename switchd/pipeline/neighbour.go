@@ -183,3 +183,16 @@ func (s *Switch) submit(now unit.Time, out *port, f *frame.Frame) {
 	f.Meta.Class.TC = s.router.Config().Class
 	s.enqueue(now, out, out, f)
 }
+
+// Router is what the switch routes by, for looking and for static routes and neighbours; nil if it
+// bridges only.
+func (s *Switch) Router() *fib.Router { return s.router }
+
+// RemoveNeighbour forgets a neighbour; false if there is none. What waited for it is dropped.
+func (s *Switch) RemoveNeighbour(on int, addr netip.Addr) bool {
+	waited, ok := s.router.Neighbours.Remove(on, addr)
+	for f := waited.Pop(); f != nil; f = waited.Pop() {
+		s.dropHeld(f, frame.DropNoNeighbour)
+	}
+	return ok
+}

@@ -70,11 +70,9 @@ func (s *Switch) configure(now unit.Time, cfg Config) {
 	old := s.cfg
 	s.cfg = cfg
 	s.floodClass = cfg.FloodClass
-	if cfg.MACs != old.MACs {
-		s.macs.Reconfigure(cfg.MACs)
-	}
+	s.macs.Reconfigure(cfg.MACs)
 	if old.Router != nil {
-		s.router.Reconfigure(old.Router.Routes, *cfg.Router)
+		s.router.Reconfigure(now, old.Router.Routes, *cfg.Router)
 	}
 	if s.rng == nil || cfg.Seed != old.Seed {
 		s.rng = rand.New(rand.NewPCG(cfg.Seed, rngStream))

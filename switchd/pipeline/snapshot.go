@@ -50,6 +50,14 @@ type Snapshot struct {
 	Pools  []PoolSnapshot // ingress pools, then egress pools
 	MACs   int
 	FIB    fib.Stats
+	Router RouterSnapshot // zero if the switch bridges only
+}
+
+// RouterSnapshot counts what the router's tables hold.
+type RouterSnapshot struct {
+	Routes, Groups   int // groups of next hops
+	Neighbours, Held int // Held are packets that wait for one
+	Stats            fib.NeighbourStats
 }
 
 // PoolSnapshot is a buffer pool.
@@ -114,6 +122,11 @@ type GroupSnapshot struct {
 // Snapshot fills dst with the state at now, which must not be before the last call.
 func (s *Switch) Snapshot(now unit.Time, dst *Snapshot) {
 	dst.At, dst.Ledger, dst.MACs, dst.FIB = now, s.ledger, s.macs.Len(), s.macs.Stats
+	if s.router != nil {
+		n := s.router.Neighbours
+		dst.Router = RouterSnapshot{Routes: s.router.Len(), Groups: s.router.Groups(),
+			Neighbours: n.Len(), Held: n.Held(), Stats: n.Stats}
+	}
 	if len(dst.Ports) != len(s.ports) {
 		dst.Ports = make([]PortSnapshot, len(s.ports))
 	}
