@@ -33,7 +33,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-signals
-		fmt.Fprintln(os.Stderr, "\ninterrupted: removing the lab")
+		fmt.Fprintln(os.Stderr, "\ninterrupted: cleaning up")
 		cancel(errInterrupted)
 	}()
 	os.Exit(run(ctx, os.Args[1:]))
@@ -47,7 +47,8 @@ func run(ctx context.Context, args []string) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand())
+	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
+		faultCommand(), eventsCommand(), captureCommand())
 	root.SetArgs(args)
 	usage := true
 	root.PersistentPreRun = func(*cobra.Command, []string) { usage = false }

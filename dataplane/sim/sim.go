@@ -100,7 +100,7 @@ func (n *Net) start() {
 			if h == nil {
 				panic(fmt.Sprintf("sim: %s:%d is not connected", node.Name, i))
 			}
-			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool, MAC: macOf(number, i)}
+			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool, MAC: MAC(number, i)}
 		}
 		node.node = n.Engine.Add(node.dev, ports)
 		node.node.Watch(func(s engine.Sight) { n.faults.Hit(s.At, s.Frame, s.Lost) })
@@ -114,8 +114,9 @@ func (n *Net) Inject(node *Node, p dataplane.PortID, f *frame.Frame) {
 	n.Engine.Arrive(node.node, p, n.Engine.Now(), f)
 }
 
-// macOf is the source address of PFC frames that faults send, locally administered.
-func macOf(node, port int) wire.MAC {
+// MAC is the source address of PFC frames that faults send out of a port of a node, by the number
+// of the node: locally administered.
+func MAC(node, port int) wire.MAC {
 	return wire.MAC{0x02, 0x72, 0xfe, byte(node >> 8), byte(node), byte(port)}
 }
 

@@ -84,7 +84,13 @@ func (l *Lab) build(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.announce()
+	if err := l.announce(); err != nil {
+		return err
+	}
+	if err := l.plan(ctx); err != nil {
+		return err
+	}
+	return l.writeInfo()
 }
 
 // claim takes the lab's folder, clearing what a killed owner left in it.

@@ -24,6 +24,8 @@ type Topology struct {
 	// MetricsPort is the loopback port of the first node's metrics; the others follow in their
 	// order. 0 is none.
 	MetricsPort int `yaml:"metrics_port,omitempty"`
+	// Faults are what goes wrong, by the lab's clock.
+	Faults []Fault `yaml:"faults,omitempty"`
 }
 
 // Node is a switch or a host.
@@ -112,6 +114,7 @@ func (t *Topology) Validate() (faults []daemon.Fault) {
 		}
 	}
 	t.validateLinks(kinds, fault)
+	t.validateFaults(fault)
 	return faults
 }
 

@@ -3,15 +3,18 @@ package scenarios
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/fault"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/loop/looptest"
+	"github.com/rocelab/rocelab/dataplane/sim"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -45,10 +48,12 @@ func newLoops(t testing.TB, s *star, dilation float64) *loops {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := loop.Port{Name: "link", Link: link.Config{Rate: s.rate(i), Delay: s.delay}}
+		p := loop.Port{Name: "0", MAC: sim.MAC(i, 0),
+			Link: link.Config{Rate: s.rate(i), Delay: s.delay}}
 		p.Wire, p.TxLink, p.RxLink = near, 2*i, 2*i+1
 		ends[i] = []loop.Port{p}
-		p.Wire, p.TxLink, p.RxLink = far, 2*i+1, 2*i
+		p.Wire, p.TxLink, p.RxLink, p.Name = far, 2*i+1, 2*i, strconv.Itoa(i)
+		p.MAC = sim.MAC(s.switchNode(), i)
 		ends[s.switchNode()] = append(ends[s.switchNode()], p)
 	}
 	links, err := clock.NewLinks(l.page, 2*len(s.hosts))
@@ -118,6 +123,35 @@ func (l *loops) tap(host int, see func(loop.Direction, *frame.Frame)) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+}
+
+func (l *loops) fault(node, port int, e fault.Entry) {
+	l.add(node, port, e)
+	if e.Fault.Kind != fault.Down {
+		return
+	}
+	if sw := len(l.loops) - 1; node == sw {
+		l.add(port, 0, e)
+	} else {
+		l.add(sw, node, e)
+	}
+}
+
+func (l *loops) add(node, port int, e fault.Entry) {
+	e.Port = strconv.Itoa(port)
+	l.do(node, func(now unit.Time) {
+		if _, err := l.loops[node].Faults().Add(now, e); err != nil {
+			panic(err)
+		}
+	})
+}
+
+func (l *loops) hits() map[string]uint64 {
+	var all []*fault.Executor
+	for _, one := range l.loops {
+		all = append(all, one.Faults())
+	}
+	return count(all...)
 }
 
 func (l *loops) stop() {

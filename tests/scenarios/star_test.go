@@ -30,6 +30,7 @@ type setup struct {
 	algorithm string
 	message   int    // bytes
 	seed      uint64 // of the marking decisions
+	timeout   uint8  // of queue pairs, as in the verbs; 0: the default
 }
 
 // star is hosts around one switch. Host i is on the switch's port i.
@@ -91,6 +92,9 @@ func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
 	c.MAC, c.IPv4 = hostMAC(i), hostIP(i)
 	c.Port = daemon.PortConfig{Name: "eth0", Rate: s.rate(i), Delay: s.delay}
 	c.CC.Algorithm, c.Seed = s.algorithm, hostSeed(i)
+	if s.timeout != 0 {
+		c.QP.Timeout = s.timeout
+	}
 	machine, err := c.Machine()
 	if err != nil {
 		t.Fatal(err)
