@@ -125,7 +125,10 @@ func (s *Source) Drift(ctx context.Context) (Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d switchd.Drift
+	var d struct {
+		Error       string             `json:"error"`
+		Differences []sonic.Difference `json:"differences"`
+	}
 	if err := s.Client.Call(ctx, http.MethodGet, "/v1/drift", nil, &d); err != nil {
 		return nil, err
 	}
@@ -144,4 +147,35 @@ func (s *Source) Events(ctx context.Context, seq uint64) (Block, error) {
 		return nil, err
 	}
 	return NewEvents(h, e), nil
+}
+
+// Interfaces asks for the counters of ports. With a period it asks twice, so far apart in real
+// time, and tells the rates in between, which are in virtual time.
+func (s *Source) Interfaces(ctx context.Context, f *Filter, period time.Duration) (Block, error) {
+	var rates map[string]Rates
+	var measured time.Duration
+	if period > 0 {
+		before, err := s.State(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(period):
+		}
+		now, err := s.State(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		rates = NewRates(before, now)
+		measured = time.Duration(now.VirtualNs - before.VirtualNs)
+	}
+	st, at, err := s.Cleared(ctx, f, PortCounters)
+	if err != nil {
+		return nil, err
+	}
+	b := NewInterfaceCounters(st, rates, measured, f)
+	b.ClearedAt = at
+	return b, nil
 }
