@@ -10,6 +10,8 @@ import "github.com/rocelab/rocelab/dataplane/daemon"
 //	POST /v1/sample        SampleRequest        record a queue and the switch's counters
 //	GET  /v1/sample                          -> daemon.Samples
 //	POST /v1/watermarks/clear ClearWatermarksRequest
+//
+// and those of forwarding in api_forwarding.go.
 
 // Status is the answer to GET /v1/status.
 type Status struct {

@@ -28,6 +28,7 @@ type Config struct {
 
 	Forwarding `yaml:",inline"`
 
+	file     string        // that it was read from, if any
 	database *sonic.Tables // of ConfigDB, once resolved
 	remarks  []sonic.Remark
 }
@@ -188,6 +189,7 @@ func Load(path string) (*Config, error) {
 	if err := daemon.Load(path, &c); err != nil {
 		return nil, err
 	}
+	c.file = path
 	return &c, nil
 }
 

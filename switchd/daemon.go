@@ -2,10 +2,11 @@ package switchd
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 
-	"github.com/rocelab/rocelab/bpf"
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/xsk"
@@ -18,10 +19,11 @@ type server struct {
 	*daemon.Daemon
 	*observer
 
-	cfg    *Config
-	log    *slog.Logger
-	params []daemon.Parameter
-	snap   pipeline.Snapshot
+	cfg      *Config // that it was started with
+	log      *slog.Logger
+	programs *programs
+	conf     *configurator
+	snap     pipeline.Snapshot
 }
 
 // Base is the common part of the configuration.
@@ -37,13 +39,11 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{observer: c.observe(sw), cfg: c, params: c.Parameters(), log: log}
+	s := &server{observer: c.observe(sw), cfg: c, log: log, programs: newPrograms(&machine)}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
 		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource, Filtered: sw.Filtered,
-		Load: func(port int) (*bpf.Program, error) {
-			return bpf.LoadSwitch(bpf.PortConfig{Map: machine.Ports[port].Classify})
-		},
+		Load: s.programs.load,
 	})
 	if err != nil {
 		return err
@@ -51,8 +51,41 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	sw.SetNotify(s.record)
 	s.sampleBy(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
+	if s.conf, err = c.configurator(s.Loop, sw); err != nil {
+		return err
+	}
+	s.conf.enforce, s.conf.record = s.enforce, s.Record
+	s.Metrics.MustRegister(&driftCollector{s.conf.drift})
 	s.handle(s.Control)
-	return s.Run(ctx)
+	s.conf.handle(s.Control)
+	logRemarks(log, texts(c.Remarks()))
+	return s.serve(ctx, log)
+}
+
+// serve runs the loop, and reloads at SIGHUP as long as it runs.
+func (s *server) serve(ctx context.Context, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.conf.hangup(ctx, log)
+	}()
+	err := s.Run(ctx)
+	cancel()
+	<-ended
+	return err
+}
+
+// enforce tells the XDP programs the traffic classes, and with them what of a storm to drop.
+func (s *server) enforce(cfg *pipeline.Config) error {
+	err := s.programs.reconfigure(cfg)
+	for i := range cfg.Ports {
+		port := dataplane.PortID(i)
+		if stormed := s.sw.StormedClasses(port); stormed != 0 {
+			err = errors.Join(err, s.Loop.SetFilter(port, uint8(stormed)))
+		}
+	}
+	return err
 }
 
 // snapshot copies the machine's counters between two turns of the loop.
@@ -72,7 +105,7 @@ func (s *server) status(struct{}) (st Status, err error) {
 	if st.Status, err = s.Status(); err != nil {
 		return st, err
 	}
-	st.Parameters = s.params
+	st.Parameters = s.conf.parameters()
 	err = s.Loop.Do(func(now unit.Time) {
 		s.sw.Snapshot(now, &s.snap)
 		st.Sampled = s.sampled

@@ -23,11 +23,19 @@ func (c *Config) Machine() (pipeline.Config, error) {
 		return pipeline.Config{}, fmt.Errorf("switch configuration: %s: %s", faults[0].Path,
 			faults[0].Problem)
 	}
-	return c.machine(t)
+	m, err := c.MachineOf(t)
+	if err != nil {
+		return m, err
+	}
+	if err := m.Validate(); err != nil {
+		return m, fmt.Errorf("switch configuration: %w", err)
+	}
+	return m, nil
 }
 
-// machine is the switch that runs the given tables, with ports and options of c.
-func (c *Config) machine(t *sonic.Tables) (pipeline.Config, error) {
+// MachineOf is the switch that runs the given tables, with ports and options of c. It is not yet
+// judged as a whole.
+func (c *Config) MachineOf(t *sonic.Tables) (pipeline.Config, error) {
 	row := t.Switch[sonic.Global]
 	m := pipeline.Config{
 		FloodClass: row.FloodTC,
@@ -51,9 +59,6 @@ func (c *Config) machine(t *sonic.Tables) (pipeline.Config, error) {
 		m.Ports = append(m.Ports, port)
 	}
 	c.forward(&m)
-	if err := m.Validate(); err != nil {
-		return m, fmt.Errorf("switch configuration: %w", err)
-	}
 	return m, nil
 }
 

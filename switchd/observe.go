@@ -66,6 +66,7 @@ func (s *observer) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
 	})
+	s.handleForwarding(mux)
 }
 
 // sample records one queue. With the last sample the queue's length over all of them is kept.

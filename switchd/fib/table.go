@@ -124,9 +124,17 @@ func slotsFor(entries int) int { return 1 << bits.Len(uint(2*entries-1)) }
 
 // Lookup returns the port behind an address; false if none is known and the frame is flooded.
 func (t *Table) Lookup(now unit.Time, mac wire.MAC) (dataplane.PortID, bool) {
+	port, ok := t.Peek(now, mac)
+	if !ok {
+		t.Stats.Missed++
+	}
+	return port, ok
+}
+
+// Peek is Lookup for those who only look.
+func (t *Table) Peek(now unit.Time, mac wire.MAC) (dataplane.PortID, bool) {
 	s := &t.slots[t.find(keyOf(mac))]
 	if s.key == 0 || t.tooOld(now, s) {
-		t.Stats.Missed++
 		return 0, false
 	}
 	return s.port, true

@@ -2,7 +2,8 @@
 // marking, scheduling and flow control together.
 //
 //	Receive   classify -> control -> learn -> forward -> (for each egress) admit, mark, enqueue
-//	Transmit  PFC frame, else the scheduler's queue of those not paused; release; XON
+//	Transmit  PFC frame, else CNM, else the scheduler's queue of those neither paused nor above
+//	          their rate; release; XON; mark, telemetry
 //
 // Every step of the ingress returns a verdict, whose zero value is to drop. A frame that is lost
 // is counted in the ledger and under its port, class and reason. The ledger balances after every

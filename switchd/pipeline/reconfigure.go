@@ -141,7 +141,7 @@ func (s *Switch) announce(now unit.Time) {
 				p.tx.XON(n)
 			}
 		}
-		if p.backlog != 0 || p.tx.Pending(now) {
+		if p.backlog != 0 || p.cnms.Len() > 0 || p.tx.Pending(now) {
 			s.ready.Add(p.id)
 		}
 		s.arm(min(p.rx.NextWake(), p.tx.NextWake(), p.watch.dog.NextWake()))

@@ -98,7 +98,7 @@ func TestGuaranteedQueue(t *testing.T) {
 	b.rx(1, data(2, 9, 100)) // Where station 2 is.
 	b.fill(0, 1500, 1000)
 	b.fill(3, 1500, 1000)
-	sent := b.transmit(40*unit.GbPerSecond, unit.Time(100*us))
+	sent := b.transmit(40*unit.GbPerSecond, 100*us)
 	// 375 KB and a burst of 12 KB in 100 us.
 	if got := sent[0]; got < 375_000 || got > 400_000 {
 		t.Errorf("class 0 sent %d bytes", got)

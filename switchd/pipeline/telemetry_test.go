@@ -108,8 +108,8 @@ func TestTelemetryOfThreeSwitches(t *testing.T) {
 // that just fits is stamped.
 func TestTelemetryLeavesAlone(t *testing.T) {
 	const added = wire.TelemetryHopLen + wire.TelemetryFootLen
-	arp := append(data(1, 2, 60)[:12], 8, 6)
-	arp = append(arp, make([]byte, 46)...)
+	arp := data(1, 2, 60)
+	arp[12], arp[13] = 0x08, 0x06
 	toClass3 := func(c *Config) { c.Ports[0].Classify.Default = 3 }
 	for _, c := range []struct {
 		name   string

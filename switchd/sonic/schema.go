@@ -255,3 +255,12 @@ func switchSchema() schema {
 			sizeField("cell_size", func(r *row) *unit.Bytes { return &r.Cell }),
 		}}
 }
+
+// TableNames are the names of all tables, sorted.
+func TableNames() []string {
+	names := make(map[string]bool)
+	for _, s := range schemas() {
+		names[s.name()] = true
+	}
+	return sorted(names)
+}
