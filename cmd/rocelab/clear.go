@@ -29,6 +29,7 @@ reads goes on. Watermarks are cleared in the switch.`,
 		"queue persistent-watermark":          "their other watermarks",
 		"buffer_pool":                         "watermarks of buffer pools",
 		"headroom-pool":                       "watermarks of headroom",
+		"fdb":                                 "learnt MAC addresses",
 	}}
 	for _, v := range clearable {
 		tree.add(v.path, v.about, o.clears(v.say, v.counters...))
@@ -43,6 +44,7 @@ reads goes on. Watermarks are cleared in the switch.`,
 			}))
 		}
 	}
+	tree.clearForwarding(o)
 	return c
 }
 

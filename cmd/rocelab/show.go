@@ -62,6 +62,7 @@ abbreviated, as in 'rocelab sh pri wat sh'.`,
 	tree.addLeaf("pfcwd", o.pfcwdStats())
 	tree.addLeaf("interfaces", o.interfaceCounters())
 	tree.addLeaf("", o.events())
+	tree.addForwarding(o)
 	return c
 }
 
@@ -80,6 +81,8 @@ var showGroups = map[string]string{
 	"buffer_pool":                         "watermarks of buffer pools",
 	"headroom-pool":                       "watermarks of headroom",
 	"interfaces":                          "ports",
+	"ip":                                  "IPv4",
+	"ipv6":                                "IPv6",
 }
 
 func (o *showOptions) flags(c *cobra.Command) {
@@ -131,7 +134,7 @@ func (o *showOptions) ask(c *cobra.Command, view viewer) (*show.Answer, error) {
 	for _, s := range sources {
 		defer s.Client.Close()
 		block, err := view(c.Context(), s, o)
-		if errors.As(err, new(*show.NoPort)) {
+		if errors.As(err, new(*show.NoPort)) || errors.As(err, new(*show.NoAddress)) {
 			err = usageError{err}
 		}
 		if err != nil {
