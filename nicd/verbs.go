@@ -8,6 +8,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
@@ -41,6 +42,7 @@ func (c *Config) Virtual() (*daemon.Virtual, error) {
 	}
 	v := newVerbs(host)
 	return &daemon.Virtual{Device: host, Pool: pool, Ports: []daemon.PortConfig{c.Port},
+		MAC: func(int) wire.MAC { return c.MAC },
 		Handle: func(run daemon.Executor, mux *http.ServeMux) {
 			v.executeBy(run)
 			v.handle(mux)

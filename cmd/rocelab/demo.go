@@ -21,6 +21,20 @@ type rateFlag struct{ *unit.Rate }
 func (f rateFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
 func (f rateFlag) Type() string       { return "rate" }
 
+// faultsFlag makes a list of faults a flag that may be repeated.
+type faultsFlag struct{ list *[]lab.Fault }
+
+func (f faultsFlag) Set(s string) error {
+	one, err := lab.ParseFault(s)
+	if err == nil {
+		*f.list = append(*f.list, one)
+	}
+	return err
+}
+
+func (f faultsFlag) Type() string   { return "fault" }
+func (f faultsFlag) String() string { return "" }
+
 func demoCommand() *cobra.Command {
 	in := experiment.DefaultIncast()
 	out := "demo-out"
@@ -62,6 +76,8 @@ the output folder.`,
 	f.Uint64Var(&in.Frames, "capture", in.Frames, "frames to capture at most in each run; 0: none")
 	f.IntVar(&in.MetricsPort, "metrics-port", in.MetricsPort,
 		"loopback `port` of the switch's metrics, the hosts' follow; 0: none")
+	f.Var(faultsFlag{&in.Faults}, "fault",
+		"something that goes wrong, as 'sw0:swp5 drop ipid 0xff at 10ms for 5ms'; may be repeated")
 	f.StringVar(&in.Lab, "name", in.Lab, "name of the lab, and prefix of its namespaces")
 	return c
 }

@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
@@ -53,34 +56,54 @@ type FaultCleared struct {
 	Cleared int `json:"cleared"` // how many
 }
 
-func (d *Daemon) handleFaults() {
-	Handle(d.Control, "POST /v1/fault", d.addFault)
-	Handle(d.Control, "GET /v1/fault", d.listFaults)
-	Handle(d.Control, "POST /v1/fault/clear", d.clearFaults)
+// FaultCalls makes the control calls of a machine whose faults are x's. prefix is what x puts
+// before the names of the machine's ports.
+func FaultCalls(mux *http.ServeMux, run Executor, x *fault.Executor, prefix string) {
+	c := &faultCalls{run, x, prefix}
+	Handle(mux, "POST /v1/fault", c.add)
+	Handle(mux, "GET /v1/fault", c.list)
+	Handle(mux, "POST /v1/fault/clear", c.clear)
 }
 
-// do runs fn on the loop's thread and returns its error, or the loop's.
-func (d *Daemon) do(fn func(now unit.Time) error) error {
+type faultCalls struct {
+	run    Executor
+	faults *fault.Executor
+	prefix string
+}
+
+// do runs fn in the time of the machine and returns its error, or run's.
+func (c *faultCalls) do(fn func(now unit.Time) error) error {
 	var err error
-	if e := d.Loop.Do(func(now unit.Time) { err = fn(now) }); e != nil {
+	if e := c.run.Do(func(now unit.Time) { err = fn(now) }); e != nil {
 		return e
 	}
 	return err
 }
 
-func (d *Daemon) addFault(r FaultRequest) (added FaultAdded, err error) {
-	err = d.do(func(now unit.Time) (err error) {
-		added.ID, err = d.Loop.Faults().Add(now, fault.Entry{Port: r.Port, Fault: r.Fault,
+func (c *faultCalls) add(r FaultRequest) (added FaultAdded, err error) {
+	err = c.do(func(now unit.Time) (err error) {
+		added.ID, err = c.faults.Add(now, fault.Entry{Port: c.prefix + r.Port, Fault: r.Fault,
 			At: time.Duration(r.AtNs), For: time.Duration(r.ForNs)})
 		return err
 	})
 	return added, err
 }
 
-func (d *Daemon) listFaults(struct{}) (FaultList, error) {
+// own are the faults of the machine's ports, with their own names.
+func (c *faultCalls) own() (list []fault.Status) {
+	for _, s := range c.faults.List() {
+		var own bool
+		if s.Entry.Port, own = strings.CutPrefix(s.Entry.Port, c.prefix); own {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (c *faultCalls) list(struct{}) (FaultList, error) {
 	out := FaultList{Faults: []FaultStatus{}}
-	err := d.Loop.Do(func(unit.Time) {
-		for _, s := range d.Loop.Faults().List() {
+	err := c.do(func(unit.Time) error {
+		for _, s := range c.own() {
 			st := FaultStatus{ID: s.ID, Port: s.Entry.Port, Fault: s.Entry.Fault,
 				Phase: s.Phase.String(), BeginNs: int64(s.Begin), Hits: s.Hits}
 			if s.End != unit.Never {
@@ -89,18 +112,25 @@ func (d *Daemon) listFaults(struct{}) (FaultList, error) {
 			}
 			out.Faults = append(out.Faults, st)
 		}
+		return nil
 	})
 	return out, err
 }
 
-func (d *Daemon) clearFaults(r FaultClear) (out FaultCleared, err error) {
-	err = d.do(func(now unit.Time) error {
-		if r.ID == 0 {
-			out.Cleared = d.Loop.Faults().ClearAll(now)
-			return nil
+func (c *faultCalls) clear(r FaultClear) (out FaultCleared, err error) {
+	err = c.do(func(now unit.Time) error {
+		for _, s := range c.own() {
+			if s.Phase != fault.Ended && (r.ID == 0 || r.ID == s.ID) {
+				if err := c.faults.Clear(now, s.ID); err != nil {
+					return err
+				}
+				out.Cleared++
+			}
 		}
-		out.Cleared = 1
-		return d.Loop.Faults().Clear(now, r.ID)
+		if r.ID != 0 && out.Cleared == 0 {
+			return fmt.Errorf("no fault %d is pending or active", r.ID)
+		}
+		return nil
 	})
 	return out, err
 }

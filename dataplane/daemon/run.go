@@ -86,7 +86,7 @@ func New(spec Spec) (*Daemon, error) {
 	d.Metrics.MustRegister(&loopCollector{loop: d.Loop, kind: spec.Kind, ports: spec.Ports},
 		newEventCollector(d.Loop, d.events, spec.Kind))
 	d.handleEvents()
-	d.handleFaults()
+	FaultCalls(d.Control, d.Loop, d.Loop.Faults(), "")
 	d.handleCapture()
 	return d, nil
 }

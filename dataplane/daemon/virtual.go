@@ -11,6 +11,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // Executor runs functions in the time of a machine: a loop.Loop, or a node in virtual time.
@@ -28,6 +29,7 @@ type Virtual struct {
 	Device dataplane.Device
 	Pool   *frame.Pool
 	Ports  []PortConfig
+	MAC    func(port int) wire.MAC // of PFC frames that a fault sends out of the port
 	Handle func(run Executor, mux *http.ServeMux)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
-// Faults is what makes things go wrong in the net. Ports are named by node and number, as in
-// "sw0:3"; nodes must have names of their own for that.
+// Faults is what makes things go wrong in the net. Ports are named as they were joined, or by node
+// and number, as in "sw0:3".
 func (n *Net) Faults() *fault.Executor { return n.faults }
 
 // OnFault sets who is told of faults and of the frames they hit. Call it before there are any.

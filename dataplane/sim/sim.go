@@ -6,6 +6,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/engine"
@@ -39,7 +40,8 @@ type hop struct {
 	to    *Node
 	port  dataplane.PortID
 	tap   func(unit.Time, *frame.Frame)
-	local string
+	local string   // the port's name
+	mac   wire.MAC // source of PFC frames that faults send there
 }
 
 // New makes an empty net. Duplicated frames come from pool, which the devices may share.
@@ -56,19 +58,38 @@ func (n *Net) Add(name string, dev dataplane.Device, ports int) *Node {
 	return node
 }
 
-// Connect wires port ap of a to port bp of b, both directions alike.
+// Connect wires port ap of a to port bp of b, both directions alike but for their dice.
 func (n *Net) Connect(a *Node, ap dataplane.PortID, b *Node, bp dataplane.PortID, cfg link.Config) {
-	n.half(a, ap, b, bp, cfg)
-	cfg.Seed++ // the directions draw their own faults
-	n.half(b, bp, a, ap, cfg)
+	end := func(node *Node, p dataplane.PortID, seed uint64) End {
+		number := slices.Index(n.nodes, node)
+		return End{Node: node, Port: p, Name: fmt.Sprintf("%s:%d", node.Name, p), Seed: seed,
+			MAC: MAC(number, int(p))}
+	}
+	n.Join(end(a, ap, cfg.Seed), end(b, bp, cfg.Seed+1), cfg)
 }
 
-func (n *Net) half(a *Node, ap dataplane.PortID, b *Node, bp dataplane.PortID, cfg link.Config) {
-	local := fmt.Sprintf("%s:%d", a.Name, ap)
-	if a.ports[ap] != nil {
-		panic("sim: " + local + " is connected twice")
+// End is a port that is wired.
+type End struct {
+	Node *Node
+	Port dataplane.PortID
+	Name string   // of the port, for faults
+	MAC  wire.MAC // source of PFC frames that faults send
+	Seed uint64   // of the direction that begins here
+}
+
+// Join wires two ends to each other.
+func (n *Net) Join(a, b End, cfg link.Config) {
+	n.half(a, b, cfg)
+	n.half(b, a, cfg)
+}
+
+func (n *Net) half(a, b End, cfg link.Config) {
+	if a.Node.ports[a.Port] != nil {
+		panic("sim: " + a.Name + " is connected twice")
 	}
-	a.ports[ap] = &hop{net: n, wire: link.NewSender(cfg), to: b, port: bp, local: local}
+	cfg.Seed = a.Seed
+	a.Node.ports[a.Port] = &hop{net: n, wire: link.NewSender(cfg), to: b.Node, port: b.Port,
+		local: a.Name, mac: a.MAC}
 }
 
 // Link is the sending side of a port, to change its faults or rate.
@@ -91,7 +112,7 @@ func (h *hop) Deliver(now unit.Time, f *frame.Frame) {
 
 // start puts the devices into the engine; every port must be connected.
 func (n *Net) start() {
-	for number, node := range n.nodes {
+	for _, node := range n.nodes {
 		if node.node != nil {
 			continue
 		}
@@ -100,7 +121,7 @@ func (n *Net) start() {
 			if h == nil {
 				panic(fmt.Sprintf("sim: %s:%d is not connected", node.Name, i))
 			}
-			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool, MAC: MAC(number, i)}
+			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool, MAC: h.mac}
 		}
 		node.node = n.Engine.Add(node.dev, ports)
 		node.node.Watch(func(s engine.Sight) { n.faults.Hit(s.At, s.Frame, s.Lost) })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/deploy/result"
 	"github.com/rocelab/rocelab/nicd"
 )
@@ -83,6 +84,18 @@ func TestEveryFaultMakesTheRunInvalid(t *testing.T) {
 				t.Errorf("with a fault in %q: %+v", name, c)
 			}
 		}
+	}
+}
+
+// What an injected fault does to the lossless class is no fault of the run.
+func TestInjectedFaultsMayOverrunHeadroom(t *testing.T) {
+	s, g := faithful()
+	s.Faults = []lab.Fault{{}}
+	g.sw.Ledger.Dropped["headroom"] = dataplane.Count{Frames: 1}
+	var run result.Run
+	s.certify(&run, g, difference{})
+	if !run.Certificate.Valid {
+		t.Errorf("%+v", run.Certificate)
 	}
 }
 

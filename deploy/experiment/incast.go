@@ -32,6 +32,7 @@ type Incast struct {
 	Frames       uint64        // captured at most in each run; 0 for no capture
 	MetricsPort  int           // of the first daemon, the others follow; 0 for none
 	Runs         []RunConfig
+	Faults       []lab.Fault // what goes wrong
 }
 
 // RunConfig is one run of the scenario.
@@ -86,10 +87,18 @@ func (in *Incast) scenario() result.Scenario {
 		PathMTU:      pathMTU,
 		Bottleneck:   "sw0:" + in.bottleneck(),
 		Queue:        dataQueue,
-		Command: fmt.Sprintf(
-			"rocelab demo --senders %d --rate %v --delay %v --duration %v --warmup %v",
-			in.Senders, in.Rate, in.Delay, in.Duration, in.Warmup),
+		Command:      in.command(),
 	}
+}
+
+// command runs the scenario again.
+func (in *Incast) command() string {
+	text := fmt.Sprintf("rocelab demo --senders %d --rate %v --delay %v --duration %v --warmup %v",
+		in.Senders, in.Rate, in.Delay, in.Duration, in.Warmup)
+	for _, f := range in.Faults {
+		text += fmt.Sprintf(" --fault '%v'", f)
+	}
+	return text
 }
 
 // interval is the time between samples: as fine as DCQCN's timers, or as the length of the run
@@ -154,6 +163,7 @@ func (in *Incast) once(ctx context.Context, cfg RunConfig, out io.Writer, log *s
 func (in *Incast) topology(cfg RunConfig) lab.Topology {
 	t := lab.Star(in.Lab, in.Senders+1, in.Rate, in.Delay)
 	t.NIC.CC.Algorithm, t.MetricsPort = cfg.Algorithm, in.MetricsPort
+	t.Faults = in.Faults
 	if cfg.Algorithm == "none" {
 		t.Switch.WRED.ECN = "ecn_none" // nobody would listen
 	}

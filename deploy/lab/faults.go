@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
@@ -16,6 +17,44 @@ type Fault struct {
 	For   time.Duration `yaml:"for,omitempty"` // 0: to the end
 	Port  Endpoint      `yaml:"port"`
 	Fault fault.Spec    `yaml:"fault"` // in the text form of package fault
+}
+
+// ParseFault reads one line, as in "sw0:swp1 loss 0.001 at 10ms for 5ms".
+func ParseFault(text string) (f Fault, err error) {
+	fields := strings.Fields(text)
+	if len(fields) < 2 {
+		return f, fmt.Errorf("%q: want a port and a fault, as sw0:swp1 loss 0.001", text)
+	}
+	if err := f.Port.UnmarshalText([]byte(fields[0])); err != nil {
+		return f, err
+	}
+	rest := fields[1:]
+	for n := len(rest); n > 2 && (rest[n-2] == "at" || rest[n-2] == "for"); n = len(rest) {
+		d, err := time.ParseDuration(rest[n-1])
+		if err != nil || d < 0 {
+			return f, fmt.Errorf("%s %s: want a time, as 10ms", rest[n-2], rest[n-1])
+		}
+		if rest[n-2] == "at" {
+			f.At = d
+		} else {
+			f.For = d
+		}
+		rest = rest[:n-2]
+	}
+	f.Fault, err = fault.Parse(strings.Join(rest, " "))
+	return f, err
+}
+
+// String is the inverse of ParseFault.
+func (f Fault) String() string {
+	text := fmt.Sprintf("%v %v", f.Port, f.Fault)
+	if f.At != 0 {
+		text += fmt.Sprintf(" at %v", f.At)
+	}
+	if f.For != 0 {
+		text += fmt.Sprintf(" for %v", f.For)
+	}
+	return text
 }
 
 func (t *Topology) validateFaults(report func(string, string, ...any)) {

@@ -84,10 +84,11 @@ func (l *Lab) build(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := l.announce(); err != nil {
+	// Before the first frame: what is wrong from the start is wrong for it as well.
+	if err := l.plan(ctx); err != nil {
 		return err
 	}
-	if err := l.plan(ctx); err != nil {
+	if err := l.announce(); err != nil {
 		return err
 	}
 	return l.writeInfo()

@@ -14,10 +14,12 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/fault"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/sim"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/deploy/lab"
 )
@@ -33,6 +35,7 @@ type node struct {
 	name  string
 	twin  *Twin
 	ports []string
+	mac   func(port int) wire.MAC
 	sim   *sim.Node
 	mux   *http.ServeMux
 }
@@ -50,21 +53,33 @@ func New(t *lab.Topology) (*Twin, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", n.Name, err)
 		}
-		one := &node{name: n.Name, twin: tw, mux: http.NewServeMux(),
+		one := &node{name: n.Name, twin: tw, mux: http.NewServeMux(), mac: v.MAC,
 			sim: tw.Net.Add(n.Name, v.Device, len(v.Ports))}
 		for _, p := range v.Ports {
 			one.ports = append(one.ports, p.Name)
 		}
 		tw.nodes[n.Name] = one
 		v.Handle(one, one.mux)
+		daemon.FaultCalls(one.mux, one, tw.Net.Faults(), n.Name+":")
 	}
-	for i, l := range t.Links {
-		a, ap := tw.end(l.Endpoints[0])
-		b, bp := tw.end(l.Endpoints[1])
-		tw.Net.Connect(a.sim, ap, b.sim, bp,
-			link.Config{Rate: l.Rate, Delay: l.Delay, Seed: uint64(i)})
+	for _, l := range t.Links {
+		tw.Net.Join(tw.wire(l.Endpoints[0]), tw.wire(l.Endpoints[1]),
+			link.Config{Rate: l.Rate, Delay: l.Delay})
+	}
+	for _, f := range t.Faults {
+		if err := tw.Net.AddFaults(fault.Plan{{Port: f.Port.String(), Fault: f.Fault, At: f.At,
+			For: f.For}}); err != nil {
+			return nil, err
+		}
 	}
 	return tw, tw.announce(t)
+}
+
+// wire is the end of a link as faults of a lab see it: with the daemon's dice.
+func (tw *Twin) wire(e lab.Endpoint) sim.End {
+	n, port := tw.end(e)
+	return sim.End{Node: n.sim, Port: port, Name: e.String(), MAC: n.mac(int(port)),
+		Seed: link.SeedOf(e.String())}
 }
 
 // announce tells the switches where the hosts are, as a lab does before its time starts.

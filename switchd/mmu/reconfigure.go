@@ -33,6 +33,7 @@ func (b *Buffer) Reconfigure(cfg Config) error {
 // adopt takes over what is stored in old.
 func (b *Buffer) adopt(old *Buffer) {
 	b.changed = append(b.changed, old.changed...)
+	copy(b.dropped, old.dropped)
 	for i := range b.groups {
 		g := &b.groups[i]
 		profile := g.Profile

@@ -40,7 +40,7 @@ func (b *Buffer) Group(port frame.PortID, pg PG) GroupUse {
 		HeadroomWatermark:  b.watermark(UserWatermark, GroupHeadroom, i),
 		SharedPersistent:   b.watermark(PersistentWatermark, GroupShared, i),
 		HeadroomPersistent: b.watermark(PersistentWatermark, GroupHeadroom, i),
-		Admitted:           g.admitted, Dropped: g.dropped,
+		Admitted:           g.admitted, Dropped: b.dropped[i],
 	}
 }
 

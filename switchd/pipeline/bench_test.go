@@ -36,7 +36,7 @@ func through(b *bench, f *frame.Frame, in, out dataplane.PortID) *frame.Frame {
 // BenchmarkPipeline is a frame from Receive to Transmit, once as it comes from the XDP program,
 // which has classified it, and once classified here.
 func BenchmarkPipeline(b *testing.B) {
-	for _, ports := range []int{5, 32} {
+	for _, ports := range []int{2, 5, 32, 128} {
 		for _, by := range []string{"xdp", "go"} {
 			b.Run(fmt.Sprintf("ports=%d/classified=%s", ports, by), func(b *testing.B) {
 				benchmarkPipeline(b, ports, by == "xdp")

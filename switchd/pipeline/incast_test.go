@@ -18,10 +18,12 @@ import (
 
 const lineRate = 40 * unit.GbPerSecond
 
-// blaster is a host that sends one frame over and over whenever PFC lets it, and obeys PFC.
+// blaster is a host that sends frames over and over whenever PFC lets it, and obeys PFC.
 type blaster struct {
 	pool   *frame.Pool
-	frame  []byte // nil: only receives
+	frame  []byte   // nil: only receives
+	frames [][]byte // or these by turns
+	turn   int
 	rx     pfc.Receiver
 	ready  dataplane.PortSet
 	ledger dataplane.Ledger
@@ -39,11 +41,16 @@ func (b *blaster) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
 }
 
 func (b *blaster) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
-	if b.frame == nil || b.rx.Paused(now).Has(3) {
+	next := b.frame
+	if len(b.frames) > 0 {
+		next = b.frames[b.turn%len(b.frames)]
+	}
+	if next == nil || b.rx.Paused(now).Has(3) {
 		return nil
 	}
+	b.turn++
 	f := b.pool.Get()
-	f.Set(b.frame)
+	f.Set(next)
 	b.ledger.Generated.Add(f.Len())
 	b.ledger.Sent.Add(f.Len())
 	return f

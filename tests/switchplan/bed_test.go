@@ -1,10 +1,12 @@
 package switchplan
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/fault"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/sim"
@@ -29,6 +31,10 @@ type bed interface {
 	at(at unit.Time, n node, fn func(now unit.Time))
 	// run lets time go by until both devices have reached until.
 	run(until unit.Time)
+	// fault makes something go wrong where frames leave a port of the switch, from now on.
+	fault(port int, text string)
+	// wasted is how many frames faults have lost on the wires, by the device that sent them.
+	wasted(n node) uint64
 	// lost is how many frames the emulator lost, which is a fault of the bed.
 	lost() uint64
 	// stop ends everything; then the test may look at both devices.
@@ -57,13 +63,15 @@ func (s *setup) link(port int) link.Config {
 
 // virtual is the bed in virtual time.
 type virtual struct {
+	t     *testing.T
+	ports int
 	net   *sim.Net
 	nodes [nodes]*sim.Node
 }
 
-func newVirtual(_ *testing.T, s *setup) bed {
-	v := &virtual{net: sim.New(s.pools[theSwitch])}
+func newVirtual(t *testing.T, s *setup) bed {
 	ports := len(s.cfg.Ports)
+	v := &virtual{t: t, ports: ports, net: sim.New(s.pools[theSwitch])}
 	v.nodes[theSwitch] = v.net.Add("switch", s.sw, ports)
 	v.nodes[theTester] = v.net.Add("tester", s.tester, ports)
 	for i := range ports {
@@ -78,6 +86,30 @@ func (v *virtual) do(n node, fn func(unit.Time)) { v.net.Do(v.nodes[n], fn) }
 func (v *virtual) at(at unit.Time, n node, fn func(unit.Time)) { v.net.At(at, v.nodes[n], fn) }
 
 func (v *virtual) run(until unit.Time) { v.net.Run(until) }
+
+func (v *virtual) fault(port int, text string) {
+	e, err := entry(fmt.Sprintf("switch:%d", port), text)
+	if err == nil {
+		err = v.net.AddFaults(fault.Plan{e})
+	}
+	if err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// entry is a fault that begins now and does not end.
+func entry(port, text string) (e fault.Entry, err error) {
+	e.Port = port
+	e.Fault, err = fault.Parse(text)
+	return e, err
+}
+
+func (v *virtual) wasted(n node) (sum uint64) {
+	for i := range v.ports {
+		sum += v.nodes[n].Link(dataplane.PortID(i)).Stats.Lost
+	}
+	return sum
+}
 
 func (v *virtual) lost() uint64 { return 0 }
 

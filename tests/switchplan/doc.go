@@ -13,6 +13,9 @@
 // with. After each case the accounts of both devices are checked, and that everything one sent has
 // reached the other.
 //
+// Real frames are exact (dataplane/loop): every frame that the tester receives there must be the
+// one that it receives in virtual time, at the same nanosecond, in every case.
+//
 // The suite writes docs/conformance.md, with what every case found beside what the configuration
 // says.
 package switchplan

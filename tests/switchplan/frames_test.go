@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -32,8 +33,11 @@ type realFrames struct {
 	governor *clock.Governor
 	loops    [nodes]*loop.Loop
 	wires    [nodes][]*kept
-	cancel   context.CancelFunc
-	ended    chan error
+	// brake is a place in the page of one who does nothing and has to be waited for: the clock
+	// shows no more than its budget past the time until which a case runs.
+	brake  *clock.Clock
+	cancel context.CancelFunc
+	ended  chan error
 }
 
 func newRealFrames(t *testing.T, s *setup) bed {
@@ -52,7 +56,7 @@ func newRealFrames(t *testing.T, s *setup) bed {
 	}
 	cables := theLab(t)
 	for n := range nodes {
-		clk, err := clock.NewClock(r.page, int(n), int(nodes))
+		clk, err := clock.NewClock(r.page, int(n), int(nodes)+1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,6 +72,9 @@ func newRealFrames(t *testing.T, s *setup) bed {
 		if r.loops[n], err = loop.New(cfg); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if r.brake, err = clock.NewClock(r.page, int(nodes), int(nodes)+1); err != nil {
+		t.Fatal(err)
 	}
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(t.Context())
@@ -100,15 +107,16 @@ func (r *realFrames) at(at unit.Time, n node, fn func(unit.Time)) {
 
 func (r *realFrames) run(until unit.Time) {
 	r.t.Helper()
-	if r.page.Status().Virtual >= until {
-		return // it stopped a little later than it was told to
-	}
 	there := make(chan struct{}, nodes)
 	for n := range nodes {
 		r.at(until, n, func(unit.Time) { there <- struct{}{} })
 	}
+	r.brake.Publish(until)
 	r.governor.Start(startDilation)
 	defer r.governor.Stop()
+	for n := range nodes {
+		r.do(n, func(unit.Time) {}) // wakes a loop that sleeps because time stood still
+	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	adjust := time.NewTicker(adjustEvery)
@@ -123,6 +131,25 @@ func (r *realFrames) run(until unit.Time) {
 			r.t.Fatalf("virtual time stands at %v, wanted %v", r.page.Status().Virtual, until)
 		}
 	}
+}
+
+func (r *realFrames) fault(port int, text string) {
+	e, err := entry(portName(port), text)
+	if err == nil {
+		r.do(theSwitch, func(now unit.Time) { _, err = r.loops[theSwitch].Faults().Add(now, e) })
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *realFrames) wasted(n node) (sum uint64) {
+	r.do(n, func(unit.Time) {
+		for i := range r.wires[n] {
+			sum += r.loops[n].Link(dataplane.PortID(i)).Stats.Lost
+		}
+	})
+	return sum
 }
 
 func (r *realFrames) lost() (sum uint64) {

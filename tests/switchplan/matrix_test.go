@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,7 @@ type row struct {
 	name, checks string
 	ran, failed  [modes]bool
 	figures      [modes][]figure
+	digests      [modes][][]uint64 // of each bed that the case ran on
 }
 
 // figure is a number of ours beside the one that the configuration gives.
@@ -46,7 +48,9 @@ func (p *plan) row(name, checks string) *row {
 }
 
 // begin forgets what an earlier run of the case found.
-func (r *row) begin(m mode) { r.ran[m], r.failed[m], r.figures[m] = true, false, nil }
+func (r *row) begin(m mode) {
+	r.ran[m], r.failed[m], r.figures[m], r.digests[m] = true, false, nil, nil
+}
 
 func (r *row) note(m mode, f figure) { r.figures[m] = append(r.figures[m], f) }
 
@@ -74,15 +78,20 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// whole reports whether every case has run on both beds: nobody asked for some only, and the
-// machine can do real frames.
+// whole reports whether every case has run, in order, on both beds: nobody asked for some only, and
+// the machine can do real frames and has what decodes them.
 func whole() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
 			return false
 		}
 	}
-	return os.Geteuid() == 0
+	// The kinds of frames that tshark is given are those of the cases before it.
+	if f := flag.Lookup("test.shuffle"); f != nil && f.Value.String() != "off" {
+		return false
+	}
+	_, err := exec.LookPath("tshark")
+	return os.Geteuid() == 0 && err == nil
 }
 
 func compare() error {
@@ -127,7 +136,9 @@ anything else fails. The cases are those of the test plans that vendors and oper
 hardware, under the plans' own names. Each is one function that runs twice: in virtual time, and
 on real frames over AF_XDP on veth, where the XDP program classifies. Expected values are computed
 from the configuration of the case. After each case the ledgers of switch and tester are checked,
-and that all that one sent has reached the other.
+that all that one sent has reached the other, and that on real frames every frame came with the
+bytes and at the nanosecond of virtual time (but for ARP, which no clock knows of beforehand, and
+for frames damaged on purpose).
 `
 
 func matrix() string {

@@ -33,6 +33,12 @@ type packet struct {
 	tag      ib.VLAN
 	payload  int // bytes; 0 is defaultPayload
 
+	// What differs in a packet that is routed: the router's MAC address, and an IP destination and
+	// a UDP source port other than those of the station.
+	via  wire.MAC
+	dst  netip.Addr
+	flow uint16
+
 	headers *ib.Headers
 }
 
@@ -41,9 +47,19 @@ const defaultPayload = 1024
 
 func (p *packet) build(dst []byte, n int) int {
 	if p.headers == nil {
-		h := ib.NewHeaders(ib.Endpoints{SourceMAC: p.from.mac(), DestMAC: p.to.mac(), VLAN: p.tag,
+		e := ib.Endpoints{SourceMAC: p.from.mac(), DestMAC: p.to.mac(), VLAN: p.tag,
 			Source: p.from.ip(p.v6), Dest: p.to.ip(p.v6), SourcePort: ib.SourcePort(17, 18),
-			DestQP: 17})
+			DestQP: 17}
+		if p.via != (wire.MAC{}) {
+			e.DestMAC = p.via
+		}
+		if p.dst.IsValid() {
+			e.Dest = p.dst
+		}
+		if p.flow != 0 {
+			e.SourcePort = p.flow
+		}
+		h := ib.NewHeaders(e)
 		p.headers = &h
 	}
 	if p.payload == 0 {

@@ -1,7 +1,7 @@
 package switchplan
 
 // The plans, in the order of the matrix.
-var plans = []*plan{&qosSAI, &pfcPlan, &watchdogPlan, &ecnPlan, &ourOwn}
+var plans = []*plan{&qosSAI, &pfcPlan, &watchdogPlan, &ecnPlan, &forwarding, &ourOwn}
 
 var qosSAI = plan{
 	title: "QoS SAI",
@@ -18,6 +18,7 @@ var qosSAI = plan{
 		"testQosSaiDot1pPgMapping", "testQosSaiSeparatedDscpToPgMapping", "testQosSaiLossyQueue",
 		"testQosSaiLossyQueue (egress pool)",
 		"testQosSaiLossyQueueVoq", "testQosSaiLosslessVoq", "testQosSaiDwrr",
+		"testQosSaiDwrr (WRR, frames)",
 		"testQosSaiStrictPriorityScheduling", "testQosSaiPGDrop",
 		"ReleaseAllPorts",
 	},
@@ -83,9 +84,19 @@ var watchdogPlan = plan{
 	},
 }
 
+var forwarding = plan{
+	title: "Forwarding",
+	source: "sonic-mgmt, tests/fib/test_fib.py; incomplete ARP entries after [RDMA at scale]" +
+		" section 4.2; cases in plain words are this project's own",
+	cases: []string{"test_basic_fib", "test_hash", "TTL", "incomplete ARP entry (flood)",
+		"incomplete ARP entry (drop_lossless)", "incomplete ARP entry (cpu)"},
+}
+
 var ourOwn = plan{
 	title:  "What the plans have no case for",
 	source: "Cases of this project's own.",
 	cases: []string{"maximum rate of a queue", "maximum rate of a port",
-		"minimum rate of a queue"},
+		"minimum rate of a queue", "QCN congestion point", "in-band telemetry at dequeue",
+		"fault: drop ipid 0xff", "fault: drop qp 0x11 psn 100", "fault: drop every 50",
+		"fault: loss 0.02", "fault: corrupt 0.02", "tshark"},
 }

@@ -119,3 +119,36 @@ func TestQosSaiStrictPriorityScheduling(t *testing.T) {
 		b.equal("the others from", min(firstOf(0), firstOf(1)), 2*count)
 	})
 }
+
+// The same where weights count frames: SAI_SCHEDULING_TYPE_WRR. Queues whose frames have different
+// lengths share the port's frames, not its bytes.
+func TestWrr(t *testing.T) {
+	conform(t, card{plan: &qosSAI, name: "testQosSaiDwrr (WRR, frames)",
+		checks: "shares of frames by weight, whatever their lengths",
+		config: func(c *pipeline.Config) {
+			separate(c)
+			c.Ports[2].Scheduler.Weight = weights
+			c.Ports[2].Scheduler.Unit = qos.Packets
+		}}, func(b *bench) {
+		const in, out, rounds = 0, 2, 60
+		b.send(block(out, b.now().Add(time.Microsecond), every...))
+		at, sum := b.now().Add(start), 0
+		for q := range 4 {
+			p := packet{from: in, to: out, dscp: uint8(q), payload: 1024 >> q}
+			b.send(stream{port: in, at: at, count: rounds*weights[q] + 5, frame: &p})
+			at = at.Add(time.Duration(rounds*weights[q]+5) * onWire(p.size(), linkRate))
+			sum += weights[q]
+		}
+		b.run(at.Add(start))
+		b.drain(out, every...)
+		data, _ := b.arrivals(out)
+		var got [4]int
+		for _, a := range data[:rounds*sum] {
+			got[a.class.DSCP]++
+		}
+		for q := range 4 {
+			b.near("share", float64(got[q])/float64(rounds*sum),
+				float64(weights[q])/float64(sum), 0.01)
+		}
+	})
+}
