@@ -139,8 +139,8 @@ func TestBridgeHasNoRouter(t *testing.T) {
 	call := called(t, minimal, 0)
 	var arp []ARPEntry
 	var routes []RouteEntry
-	if err := errors.Join(call("/v1/arp", nil, &arp), call("/v1/route", nil, &routes)); err != nil ||
-		arp == nil || len(arp) != 0 || routes == nil || len(routes) != 0 {
+	err := errors.Join(call("/v1/arp", nil, &arp), call("/v1/route", nil, &routes))
+	if err != nil || arp == nil || len(arp) != 0 || routes == nil || len(routes) != 0 {
 		t.Errorf("neighbours %v, routes %v, %v", arp, routes, err)
 	}
 	fails(t, call("/v1/arp", ARPRequest{Address: netip.MustParseAddr("10.0.0.1")}, nil),

@@ -14,9 +14,9 @@ func clearCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clear",
 		Short: "let counters and watermarks start again, as sonic-clear does",
-		Long: `clear lets counters and watermarks of a running lab's switches start again. Counters are
-cleared for you alone: 'rocelab show' subtracts from then on what they were, and what Prometheus
-reads goes on. Watermarks are cleared in the switch.`,
+		Long: `clear lets counters and watermarks of a running lab's switches start again. Counters
+are cleared for you alone: 'rocelab show' subtracts from then on what they were, and what
+Prometheus reads goes on. Watermarks are cleared in the switch.`,
 	}
 	o := new(showOptions)
 	o.flags(c)
@@ -104,7 +104,7 @@ func (o *showOptions) does(fn func(context.Context, *show.Source) error) *cobra.
 				return err
 			}
 			for _, s := range sources {
-				defer s.Client.Close()
+				defer s.Close()
 				if err := fn(c.Context(), s); err != nil {
 					return err
 				}

@@ -32,9 +32,9 @@ func showCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show",
 		Short: "show the state of a running lab's switches, in SONiC's layouts",
-		Long: `show prints what SONiC's command line prints on a switch, for every switch of a running
-lab or those chosen with --switch. Arguments after the command are ports, as with --port. Counters
-count since the last 'rocelab clear' of this user. Times are virtual.
+		Long: `show prints what SONiC's command line prints on a switch, for every switch of a
+running lab or those chosen with --switch. Arguments after the command are ports, as with --port.
+Counters count since the last 'rocelab clear' of this user. Times are virtual.
 
 Every command takes --json: one object with schema_version, numbers as numbers. Commands may be
 abbreviated, as in 'rocelab sh pri wat sh'.`,
@@ -44,7 +44,7 @@ abbreviated, as in 'rocelab sh pri wat sh'.`,
 	f := c.PersistentFlags()
 	f.BoolVarP(&o.json, "json", "j", false, "print one JSON object")
 	f.BoolVarP(&o.NonZero, "nonzero", "n", false, "leave out rows of zeros (also -nz)")
-	f.StringArrayVarP(&o.Ports, "port", "p", nil, "only this `port` of each switch; may be repeated")
+	f.StringArrayVarP(&o.Ports, "port", "p", nil, "only this `port`; may be repeated")
 	tree := &commandTree{root: c, about: showGroups}
 	for _, v := range stateViews {
 		tree.add(v.path, v.about, o.command(viewState(v.counters, v.block)))
@@ -52,7 +52,7 @@ abbreviated, as in 'rocelab sh pri wat sh'.`,
 	tree.add("buffer information", "buffer pools and profiles",
 		o.command(viewBuffer(show.Pools|show.BufferProfiles)))
 	tree.add("buffer profile", "buffer profiles", o.command(viewBuffer(show.BufferProfiles)))
-	tree.add("buffer pool", "buffer pools, or their watermarks", o.command(viewBuffer(show.Pools)))
+	tree.add("buffer pool", "buffer pools; below: watermarks", o.command(viewBuffer(show.Pools)))
 	tree.add("ecn", "WRED and ECN profiles, as ecnconfig -l", o.command(viewECN))
 	tree.add("drift", "where the running configuration is not the desired one", o.command(
 		func(ctx context.Context, s *show.Source, _ *showOptions) (show.Block, error) {
@@ -114,7 +114,7 @@ func (o *showOptions) sources() (*labs.Lab, []*show.Source, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		list = append(list, &show.Source{Name: n.Name, Client: client,
+		list = append(list, &show.Source{Name: n.Name, Client: client, Close: client.Close,
 			Cache: filepath.Join(l.Dir, "cache", strconv.Itoa(os.Getuid()))})
 	}
 	if len(list) == 0 {
@@ -132,7 +132,7 @@ func (o *showOptions) ask(c *cobra.Command, view viewer) (*show.Answer, error) {
 	path := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 	answer := &show.Answer{Lab: l.Name, Command: path}
 	for _, s := range sources {
-		defer s.Client.Close()
+		defer s.Close()
 		block, err := view(c.Context(), s, o)
 		if errors.As(err, new(*show.NoPort)) || errors.As(err, new(*show.NoAddress)) {
 			err = usageError{err}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rocelab/rocelab/switchd"
 	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
@@ -77,25 +78,33 @@ func (b *Profiles) Text() string {
 // Drift is `show drift`: where the running configuration is not the desired one.
 type Drift struct {
 	Head
-	Differences []sonic.Difference `json:"differences"`
+	switchd.Drift
 }
 
 // NewDrift shows differences.
-func NewDrift(h Head, differences []sonic.Difference) *Drift {
-	if differences == nil {
-		differences = []sonic.Difference{}
+func NewDrift(h Head, d *switchd.Drift) *Drift {
+	b := &Drift{h, *d}
+	if b.Differences == nil {
+		b.Differences = []sonic.Difference{}
 	}
-	return &Drift{h, differences}
+	return b
 }
 
 // Text implements Block. SONiC has no such command; a value that is not there is "-".
 func (b *Drift) Text() string {
+	if len(b.Differences) == 0 && b.Error == "" {
+		return "no drift\n"
+	}
 	t := left("Table", "Key", "Field", "Desired", "Running")
 	for _, d := range b.Differences {
 		t.row(orDash(d.Table), orDash(d.Key), orDash(d.Field), orDash(d.Desired),
 			orDash(d.Running))
 	}
-	return t.String()
+	text := t.String()
+	if b.Error != "" {
+		text += "the desired configuration cannot be read: " + b.Error + "\n"
+	}
+	return text
 }
 
 func orDash(text string) string {

@@ -19,7 +19,8 @@ import (
 // Source is a running switch.
 type Source struct {
 	Name   string
-	Client *daemon.Client
+	Client daemon.Caller
+	Close  func() // the client, when done
 	// Cache is the folder of the user's baselines, in the lab's folder: they go with the counters
 	// that they are about.
 	Cache string
@@ -114,9 +115,11 @@ func (s *Source) Config(ctx context.Context) (Head, sonic.Raw, error) {
 
 // head asks what time it is.
 func (s *Source) head(ctx context.Context) (Head, error) {
-	var st daemon.Status
-	err := s.Client.Call(ctx, http.MethodGet, "/v1/status", nil, &st)
-	return Head{Switch: s.Name, VirtualNs: st.VirtualNs}, err
+	st, err := s.State(ctx, &Filter{})
+	if err != nil {
+		return Head{}, err
+	}
+	return head(st), nil
 }
 
 // Drift asks where the running configuration is not the desired one.
@@ -125,14 +128,11 @@ func (s *Source) Drift(ctx context.Context) (Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d struct {
-		Error       string             `json:"error"`
-		Differences []sonic.Difference `json:"differences"`
-	}
+	var d switchd.Drift
 	if err := s.Client.Call(ctx, http.MethodGet, "/v1/drift", nil, &d); err != nil {
 		return nil, err
 	}
-	return NewDrift(h, d.Differences), nil
+	return NewDrift(h, &d), nil
 }
 
 // Events asks for the events after seq that the switch keeps.
