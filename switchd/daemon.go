@@ -41,7 +41,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	s := &server{observer: c.observe(sw), log: log, programs: newPrograms(&machine)}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log, MAC: pauseSource, Filtered: sw.Filtered,
+		XSK: xsk.DefaultOptions, Log: log, MAC: c.portMAC, Filtered: sw.Filtered,
 		Load: s.programs.load,
 	})
 	if err != nil {

@@ -51,7 +51,7 @@ func (c *Config) MachineOf(t *sonic.Tables) (pipeline.Config, error) {
 		if err != nil {
 			return m, fmt.Errorf("switch configuration: port %s: %w", c.Ports[i].Name, err)
 		}
-		port.Rate, port.MAC = c.Ports[i].Rate, pauseSource(i)
+		port.Rate, port.MAC = c.Ports[i].Rate, c.portMAC(i)
 		port.PauseDelay = c.PauseDelay.At(port.Rate)
 		for _, q := range c.QCN.Queues {
 			port.Queues[q].QCN = c.QCN.config()

@@ -39,9 +39,11 @@ func (b *builder) port(name string) (p pipeline.Port, err error) {
 	return p, err
 }
 
-// pauseSource is the source address of a port's PFC frames: locally administered, by port.
-func pauseSource(port int) wire.MAC {
-	return wire.MAC{0x02, 0x72, 0xff, 0, byte(port >> 8), byte(port)}
+// portMAC is the source of what a port itself sends, PFC frames and CNMs: locally administered, and
+// of the switch's name, so that no two ports of a fabric have the same (and the same CPID).
+func (c *Config) portMAC(port int) wire.MAC {
+	h := nameHash(c.Name)
+	return wire.MAC{0x06, 0x72, byte(h >> 16), byte(h >> 8), byte(h), byte(port)}
 }
 
 func (b *builder) classes(row *sonic.PortQoS) (m classify.Map) {

@@ -33,7 +33,7 @@ func (c *Config) Virtual() (*daemon.Virtual, error) {
 		return nil, err
 	}
 	o := c.observe(sw)
-	return &daemon.Virtual{Device: sw, Pool: pool, Ports: c.Ports, MAC: pauseSource,
+	return &daemon.Virtual{Device: sw, Pool: pool, Ports: c.Ports, MAC: c.portMAC,
 		Handle: func(run daemon.Executor, mux *http.ServeMux) {
 			o.sampleBy(run)
 			o.handle(mux)

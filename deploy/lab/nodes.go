@@ -61,7 +61,7 @@ func (l *Lab) common(node string) daemon.Common {
 // SwitchConfig is the configuration of a switch of the lab, but for what concerns the daemon.
 func (t *Topology) SwitchConfig(n Node) switchd.Config {
 	c := t.Switch
-	c.Ports = t.ports(n.Name)
+	c.Name, c.Ports = n.Name, t.ports(n.Name)
 	return c
 }
 

@@ -39,6 +39,7 @@ type bench struct {
 	row  *row
 	mode mode
 
+	events  []pipeline.Event // of the switch; to be read when time stands still
 	reached unit.Time
 	ended   bool
 	spoilt  bool // frames were damaged on the way on purpose
@@ -100,6 +101,12 @@ func trial(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
 		b.bed = newRealFrames(t, &b.setup)
 	}
 	defer b.end(false)
+	b.do(theSwitch, func(unit.Time) {
+		b.sw.SetNotify(func(e pipeline.Event) {
+			b.events = append(b.events, e)
+			b.enforce(e.Port)
+		})
+	})
 	run(b)
 	b.end(true)
 }
