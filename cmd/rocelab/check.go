@@ -23,13 +23,13 @@ there are warnings, 2 if the file cannot be read.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := check.File(args[0])
 			if err != nil {
-				return exitError{exitUsage, err}
+				return usageError{err}
 			}
 			if err := printReport(c.OutOrStdout(), r, asJSON); err != nil {
 				return err
 			}
-			if n := len(r.Warnings); n > 0 {
-				return exitError{exitFailed, fmt.Errorf("%s: %d warnings", r.File, n)}
+			if len(r.Warnings) > 0 {
+				return errFound
 			}
 			return nil
 		},

@@ -127,13 +127,11 @@ func configDriftCommand() *cobra.Command {
 				fmt.Fprintln(w, diff)
 			}
 		}
-		switch {
-		case d.Error != "":
-			return exitError{exitFailed, fmt.Errorf("the desired configuration cannot be read: %s",
-				d.Error)}
-		case len(d.Differences) > 0:
-			return exitError{exitFailed, fmt.Errorf("%s: %d fields differ", args[0],
-				len(d.Differences))}
+		if d.Error != "" {
+			fmt.Fprintln(c.ErrOrStderr(), "the desired configuration cannot be read:", d.Error)
+		}
+		if d.Error != "" || len(d.Differences) > 0 {
+			return errFound
 		}
 		return nil
 	})

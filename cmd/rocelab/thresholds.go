@@ -40,7 +40,7 @@ paper. (The paper prints 0.85 KB as the static bound of t_ECN; its formula gives
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := in.validate(); err != nil {
-				return exitError{exitUsage, err}
+				return usageError{err}
 			}
 			return in.print(c.OutOrStdout())
 		},
