@@ -37,6 +37,9 @@ type bed interface {
 	wasted(n node) uint64
 	// lost is how many frames the emulator lost, which is a fault of the bed.
 	lost() uint64
+	// heed enforces the watchdog's verdict where frames arrive, and filtered counts its victims there.
+	heed(e pipeline.Event)
+	filtered() uint64
 	// stop ends everything; then the test may look at both devices.
 	stop()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
 // patience is how long a test waits for virtual time to get anywhere.
@@ -29,6 +30,7 @@ const (
 // both and for every frame on the way.
 type realFrames struct {
 	t        *testing.T
+	sw       *pipeline.Switch
 	page     *clock.Page
 	governor *clock.Governor
 	loops    [nodes]*loop.Loop
@@ -42,7 +44,7 @@ type realFrames struct {
 
 func newRealFrames(t *testing.T, s *setup) bed {
 	t.Helper()
-	r := &realFrames{t: t, ended: make(chan error, nodes)}
+	r := &realFrames{t: t, sw: s.sw, ended: make(chan error, nodes)}
 	// Of a link's delay half is what a loop may sleep past an inner deadline; the budget is less.
 	r.page = clock.Private(unit.Time(s.delay * 2 / 5))
 	var err error
@@ -62,6 +64,9 @@ func newRealFrames(t *testing.T, s *setup) bed {
 		}
 		cfg := loop.Config{Device: s.device(n), Pool: s.pools[n], Clock: clk, Links: links,
 			Log: slog.New(slog.DiscardHandler)}
+		if n == theSwitch {
+			cfg.Filtered = s.sw.Filtered
+		}
 		for i := range ports {
 			wire := cables.take(t, i, n, s.cfg.Ports[i].Classify)
 			r.wires[n] = append(r.wires[n], wire)
@@ -76,6 +81,7 @@ func newRealFrames(t *testing.T, s *setup) bed {
 	if r.brake, err = clock.NewClock(r.page, int(nodes), int(nodes)+1); err != nil {
 		t.Fatal(err)
 	}
+	s.sw.SetNotify(r.heed)
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(t.Context())
 	for _, l := range r.loops {

@@ -116,7 +116,8 @@ func (l *lab) close() (err error) {
 // kept is an end that a case uses and leaves open.
 type kept struct {
 	*end
-	before loop.WireStats // what other cases counted
+	before  loop.WireStats // what other cases counted
+	dropped loop.Filtered  // what they had dropped
 }
 
 // Close leaves the socket to the next case.
@@ -130,8 +131,11 @@ func (l *lab) take(t *testing.T, port int, n node, m classify.Map) *kept {
 	if err := e.prog.SetMap(m); err != nil {
 		t.Fatal(err)
 	}
+	if err := e.prog.SetWatchdog(0); err != nil {
+		t.Fatal(err)
+	}
 	drain(e)
-	return &kept{end: e, before: e.Stats()}
+	return &kept{end: e, before: e.Stats(), dropped: e.count()}
 }
 
 func drain(e *end) (n int) {

@@ -50,7 +50,10 @@ func (b *bench) last(s stream) unit.Time {
 func listen(b *bench) *[]pipeline.Event {
 	list := new([]pipeline.Event)
 	b.do(theSwitch, func(unit.Time) {
-		b.sw.SetNotify(func(e pipeline.Event) { *list = append(*list, e) })
+		b.sw.SetNotify(func(e pipeline.Event) {
+			*list = append(*list, e)
+			b.heed(e)
+		})
 	})
 	return list
 }
@@ -234,6 +237,9 @@ func threeWay(b *bench, lasts time.Duration, trigger bool) {
 	b.equal("elsewhere", snap.Ports[a].Watchdog[losslessTC].Detected+
 		snap.Ports[quiet].Watchdog[losslessTC].Detected+
 		snap.Ports[stormy].Watchdog[otherTC].Detected, 0)
+	if b.mode == onRealFrames && trigger == (b.filtered() == 0) {
+		b.Errorf("the XDP programs dropped %d frames", b.filtered())
+	}
 	b.equal("dropped by others", snap.Ledger.DroppedTotal().Frames-
 		snap.Ledger.Dropped[frame.DropWatchdog].Frames, 0)
 }
