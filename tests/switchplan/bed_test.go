@@ -37,8 +37,7 @@ type bed interface {
 	wasted(n node) uint64
 	// lost is how many frames the emulator lost, which is a fault of the bed.
 	lost() uint64
-	// heed enforces the watchdog's verdict where frames arrive, and filtered counts its victims there.
-	heed(e pipeline.Event)
+	// filtered is how many frames the watchdog had dropped where they arrive.
 	filtered() uint64
 	// stop ends everything; then the test may look at both devices.
 	stop()

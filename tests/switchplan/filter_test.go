@@ -3,21 +3,18 @@ package switchplan
 import (
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/loop"
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
 // On real frames the watchdog's verdict is enforced by the port's XDP program, as in switchd.
 
-// heed has the program drop what the machine says; in virtual time there is none.
-func (r *realFrames) heed(e pipeline.Event) {
-	classes := uint8(r.sw.StormedClasses(e.Port))
-	if err := r.loops[theSwitch].SetFilter(e.Port, classes); err != nil {
+// enforce has the program of a port drop data frames of these classes.
+func (r *realFrames) enforce(port dataplane.PortID, classes pfc.Set) {
+	if err := r.loops[theSwitch].SetFilter(port, uint8(classes)); err != nil {
 		r.t.Error(err)
 	}
 }
-
-func (*virtual) heed(pipeline.Event) {}
 
 // filtered is how many frames the programs of the switch's ports dropped.
 func (r *realFrames) filtered() (sum uint64) {

@@ -10,7 +10,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
 // patience is how long a test waits for virtual time to get anywhere.
@@ -30,7 +29,6 @@ const (
 // both and for every frame on the way.
 type realFrames struct {
 	t        *testing.T
-	sw       *pipeline.Switch
 	page     *clock.Page
 	governor *clock.Governor
 	loops    [nodes]*loop.Loop
@@ -44,7 +42,7 @@ type realFrames struct {
 
 func newRealFrames(t *testing.T, s *setup) bed {
 	t.Helper()
-	r := &realFrames{t: t, sw: s.sw, ended: make(chan error, nodes)}
+	r := &realFrames{t: t, ended: make(chan error, nodes)}
 	// Of a link's delay half is what a loop may sleep past an inner deadline; the budget is less.
 	r.page = clock.Private(unit.Time(s.delay * 2 / 5))
 	var err error
@@ -81,7 +79,7 @@ func newRealFrames(t *testing.T, s *setup) bed {
 	if r.brake, err = clock.NewClock(r.page, int(nodes), int(nodes)+1); err != nil {
 		t.Fatal(err)
 	}
-	s.sw.SetNotify(r.heed)
+	s.sw.SetVerdict(r.enforce)
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(t.Context())
 	for _, l := range r.loops {
