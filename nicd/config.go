@@ -24,7 +24,9 @@ type Config struct {
 	MAC  wire.MAC          `yaml:"mac"`
 	IPv4 netip.Addr        `yaml:"ipv4"` // empty is none
 	IPv6 netip.Addr        `yaml:"ipv6"`
-	MTU  int               `yaml:"mtu"` // path MTU
+	// Gateway is the router to peers in other subnets; nil: all are on the link.
+	Gateway *Gateway `yaml:"gateway,omitempty"`
+	MTU     int      `yaml:"mtu"` // path MTU
 
 	PFCEnable   []uint8         `yaml:"pfc_enable"` // priorities whose pause is obeyed
 	DSCPToTCMap map[uint8]uint8 `yaml:"dscp_to_tc_map"`
@@ -41,6 +43,20 @@ type Config struct {
 
 	// MetricsPerQP is how many QPs at most get metrics of their own.
 	MetricsPerQP int `yaml:"metrics_per_qp"`
+}
+
+// Gateway is a router: what is not for an address in Subnet goes to its MAC address.
+type Gateway struct {
+	Subnet netip.Prefix `yaml:"subnet"`
+	MAC    wire.MAC     `yaml:"mac"`
+}
+
+// toward is the MAC address to which packets for a peer go.
+func (g *Gateway) toward(peer netip.Addr, mac wire.MAC) wire.MAC {
+	if g == nil || g.Subnet.Contains(peer) {
+		return mac
+	}
+	return g.MAC
 }
 
 // DSCPConfig is the codepoint of each kind of packet.

@@ -34,7 +34,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{verbs: newVerbs(host), params: c.Parameters()}
+	s := &server{verbs: newVerbs(host, c.Gateway), params: c.Parameters()}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "nicd", Ports: []daemon.PortConfig{c.Port}, Device: s.host,
 		Pool: pool, XSK: xsk.DefaultOptions, Log: log,

@@ -33,6 +33,11 @@ func (c *Config) Validate() []daemon.Fault {
 		unless(dscp < 64, path, "a DSCP is 0 to 63")
 		unless(tc < wire.Priorities, path, "traffic class %d is not in 0..7", tc)
 	}
+	if g := c.Gateway; g != nil {
+		unless(g.Subnet.IsValid(), "gateway.subnet", "is missing, as 10.0.1.0/24")
+		unless(g.MAC != (wire.MAC{}) && !g.MAC.IsMulticast(), "gateway.mac",
+			"%v: want the address of one station", g.MAC)
+	}
 	unless(c.MetricsPerQP >= 0, "metrics_per_qp", "%d is negative", c.MetricsPerQP)
 	params, wrong := c.CC.resolve()
 	faults = append(faults, wrong...)

@@ -40,7 +40,7 @@ func (c *Config) Virtual() (*daemon.Virtual, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := newVerbs(host)
+	v := newVerbs(host, c.Gateway)
 	return &daemon.Virtual{Device: host, Pool: pool, Ports: []daemon.PortConfig{c.Port},
 		MAC: func(int) wire.MAC { return c.MAC },
 		Handle: func(run daemon.Executor, mux *http.ServeMux) {
@@ -55,11 +55,12 @@ type verbs struct {
 	host    *app.Host
 	sampler *daemon.Sampler
 	qps     map[ib.QPN]*opened
+	gateway *Gateway // nil: none
 	snap    nic.Snapshot
 }
 
-func newVerbs(host *app.Host) *verbs {
-	return &verbs{host: host, qps: map[ib.QPN]*opened{}}
+func newVerbs(host *app.Host, gateway *Gateway) *verbs {
+	return &verbs{host: host, gateway: gateway, qps: map[ib.QPN]*opened{}}
 }
 
 func (s *verbs) executeBy(run daemon.Executor) {
@@ -124,7 +125,7 @@ func (s *verbs) join(r JoinRequest) (struct{}, error) {
 		}
 		q.peer = r.Peer
 		return s.host.NIC().Connect(r.QPN, nic.Remote{QPN: r.Peer.QPN, PSN: r.Peer.PSN,
-			IP: r.Peer.IP, MAC: r.Peer.MAC})
+			IP: r.Peer.IP, MAC: s.gateway.toward(r.Peer.IP, r.Peer.MAC)})
 	})
 }
 

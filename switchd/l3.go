@@ -85,12 +85,9 @@ func (c *Config) forward(m *pipeline.Config) {
 
 // router is the machine's configuration of the router.
 func (c *Config) router(names map[string]dataplane.PortID) *fib.RouterConfig {
-	r := &fib.RouterConfig{MAC: routerMAC(c.Name), Seed: nameHash(c.Name), Class: c.RouterTC,
+	r := &fib.RouterConfig{MAC: c.RouterAddr(), Seed: nameHash(c.Name), Class: c.RouterTC,
 		Incomplete: c.Incomplete,
 		Neighbours: fib.NeighbourConfig{Max: c.ARPLimit, Timeout: c.ARPTimeout}}
-	if c.RouterMAC != nil {
-		r.MAC = *c.RouterMAC
-	}
 	if c.ECMPSeed != nil {
 		r.Seed = *c.ECMPSeed
 	}
@@ -110,6 +107,43 @@ func (c *Config) router(names map[string]dataplane.PortID) *fib.RouterConfig {
 			fib.StaticNeighbour{Addr: a, MAC: c.StaticARP[a]})
 	}
 	return r
+}
+
+// Gateway returns the address by which a host on a port reaches other subnets, and the router's MAC
+// address; false if the switch does not route for it.
+func (c *Config) Gateway(port string, host netip.Addr) (gateway netip.Addr, mac wire.MAC, ok bool) {
+	on, routed := c.Interfaces[port]
+	if !routed {
+		on = c.Interfaces[vlanName]
+	}
+	for _, a := range on {
+		if a.Contains(host) {
+			return a.Addr(), c.RouterAddr(), true
+		}
+	}
+	return gateway, mac, false
+}
+
+// RouterAddr is the MAC address of the router.
+func (c *Config) RouterAddr() wire.MAC {
+	if c.RouterMAC != nil {
+		return *c.RouterMAC
+	}
+	return routerMAC(c.Name)
+}
+
+// Clone is a copy that shares nothing with c.
+func (c *Config) Clone() (Config, error) {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return Config{}, err
+	}
+	out := Default()
+	if err := yaml.Unmarshal(text, &out); err != nil {
+		return Config{}, err
+	}
+	out.database, out.remarks = c.database, c.remarks // read once, changed never
+	return out, nil
 }
 
 // routerMAC is locally administered, and of the switch's name, so that neighbours tell switches

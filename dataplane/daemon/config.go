@@ -61,6 +61,16 @@ func Decode(name string, text []byte, cfg Validator) error {
 	return errors.Join(all...)
 }
 
+// Merge reads a part of a document over cfg, which does not judge itself yet; name stands for the
+// part in errors, whose lines count from its first. Unknown keys are refused.
+func Merge(name string, part *yaml.Node, cfg any) error {
+	text, err := yaml.Marshal(part)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return strict(name, text, cfg)
+}
+
 // maxScalars bounds how many unreadable values one error lists.
 const maxScalars = 20
 

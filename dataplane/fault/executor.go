@@ -201,14 +201,14 @@ func (x *Executor) end(now unit.Time, r *running) {
 }
 
 // apply makes of the ports of a fault what all active faults on them make together. Of several
-// rates the latest counts.
+// rates that which began last counts.
 func (x *Executor) apply(changed *running) {
 	for _, port := range []Port{changed.place.Near, changed.place.Far} {
 		if port == nil {
 			continue
 		}
 		var s State
-		rate := unit.Rate(0)
+		rate, began := unit.Rate(0), unit.Time(0)
 		for _, r := range x.all {
 			if r.Phase != Active {
 				continue
@@ -221,8 +221,8 @@ func (x *Executor) apply(changed *running) {
 				s.Frozen = true
 			case k == Storm && near:
 				s.Storm, s.StormBy = s.Storm|r.Entry.Fault.Storm, s.StormBy|r.bit()
-			case k == Rate && near:
-				rate = r.Entry.Fault.Rate
+			case k == Rate && near && r.Begin >= began:
+				rate, began = r.Entry.Fault.Rate, r.Begin
 			}
 		}
 		if changed.Entry.Fault.Kind == Rate {

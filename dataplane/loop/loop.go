@@ -238,13 +238,15 @@ func (l *Loop) sleep(deadline unit.Time, kernel bool) error {
 func (l *Loop) Do(fn func(now unit.Time)) error { return l.mail.do(fn) }
 
 // Every calls fn on the loop's thread at every multiple of interval in virtual time, from the next
-// one on, as long as it returns true.
+// one on, as long as it returns true. fn may use the device; whatever it changes there is noticed.
 func (l *Loop) Every(interval time.Duration, fn func(now unit.Time) bool) error {
 	return l.Do(func(now unit.Time) {
 		step := unit.Time(interval)
 		var tick func(unit.Time)
 		tick = func(at unit.Time) {
-			if fn(at) {
+			more := fn(at)
+			l.node.Settle()
+			if more {
 				l.engine.At(at+step, tick)
 			}
 		}

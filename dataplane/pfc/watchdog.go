@@ -87,7 +87,7 @@ func (w *Watchdog) Config() *WatchdogConfig { return &w.cfg }
 // Stormed is the set of priorities in a storm.
 func (w *Watchdog) Stormed() Set { return w.stormed }
 
-// Lasting is the set of priorities whose storm cannot be over before the poll after the next; frames
+// Lasting is the priorities whose storm cannot be over before the poll after the next; frames
 // is how many PFC frames there were of each.
 func (w *Watchdog) Lasting(frames *[wire.Priorities]uint64) (lasting Set) {
 	for s := w.stormed; s != 0; s &= s - 1 {

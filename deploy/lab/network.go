@@ -144,6 +144,12 @@ func (t *Topology) setUp(node Node) error {
 		if err := netlink.AddrAdd(dev, addr); err != nil {
 			return fmt.Errorf("device %s: add address %v: %w", name, node.IPv4, err)
 		}
+		if gateway, _, ok := t.gateway(node); ok {
+			route := &netlink.Route{LinkIndex: dev.Attrs().Index, Gw: gateway.AsSlice()}
+			if err := netlink.RouteAdd(route); err != nil {
+				return fmt.Errorf("device %s: default route by %v: %w", name, gateway, err)
+			}
+		}
 	}
 	return nil
 }

@@ -58,19 +58,36 @@ func (l *Lab) common(node string) daemon.Common {
 	}
 }
 
-// SwitchConfig is the configuration of a switch of the lab, but for what concerns the daemon.
+// SwitchConfig is the configuration of a switch of a valid lab, but for what concerns the daemon.
 func (t *Topology) SwitchConfig(n Node) switchd.Config {
-	c := t.Switch
-	c.Name, c.Ports = n.Name, t.ports(n.Name)
+	c, _ := t.switchConfig(n) // It has been judged.
 	return c
+}
+
+// switchConfig puts a switch's own settings over those of all.
+func (t *Topology) switchConfig(n Node) (c switchd.Config, err error) {
+	c = t.Switch
+	if !n.Switch.IsZero() {
+		if c, err = t.Switch.Clone(); err != nil {
+			return c, err
+		}
+		if err = daemon.Merge("switch", &n.Switch, &c); err != nil {
+			return c, err
+		}
+	}
+	c.Name, c.Ports = n.Name, t.ports(n.Name)
+	return c, nil
 }
 
 // NICConfig is the configuration of a host's NIC, but for what concerns the daemon.
 func (t *Topology) NICConfig(n Node) nicd.Config {
 	c := t.NIC
 	_, mac := t.Address(n.Name)
-	c.Port, c.MAC, c.IPv4 = t.ports(n.Name)[0], wire.MAC(mac), n.IPv4.Addr()
+	c.Name, c.Port, c.MAC, c.IPv4 = n.Name, t.ports(n.Name)[0], wire.MAC(mac), n.IPv4.Addr()
 	c.Seed = uint64(t.index(n.Name)) + 1
+	if _, mac, ok := t.gateway(n); ok {
+		c.Gateway = &nicd.Gateway{Subnet: n.IPv4.Masked(), MAC: mac}
+	}
 	return c
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd"
@@ -30,9 +32,14 @@ type Topology struct {
 
 // Node is a switch or a host.
 type Node struct {
-	Name string       `yaml:"name"`
-	Kind Kind         `yaml:"kind"`
-	IPv4 netip.Prefix `yaml:"ipv4"` // hosts only
+	Name string `yaml:"name"`
+	Kind Kind   `yaml:"kind"`
+	// Of switches: settings of this one over those that the topology has for all.
+	Switch yaml.Node `yaml:"switch,omitempty"`
+	// Of hosts: the address with the length of its subnet's prefix, and the router to others; if
+	// empty, the switch, if it has an address in the subnet.
+	IPv4    netip.Prefix `yaml:"ipv4"`
+	Gateway netip.Addr   `yaml:"gateway"`
 }
 
 // Kind says which daemon a node runs.
@@ -115,7 +122,10 @@ func (t *Topology) Validate() (faults []daemon.Fault) {
 	}
 	t.validateLinks(kinds, fault)
 	t.validateFaults(fault)
-	return faults
+	if len(faults) > 0 {
+		return faults // settings of nodes want links that make sense
+	}
+	return t.validateNodes()
 }
 
 func (t *Topology) validateLinks(kinds map[string]Kind, fault func(string, string, ...any)) {

@@ -173,6 +173,7 @@ func TestFaultsOfARunningLab(t *testing.T) {
 // A link goes down at both ends at the same time, as planned in the topology file, and both daemons
 // tell of it; what was on its way is sent again.
 func TestALinkGoesDownByPlan(t *testing.T) {
+	require.Tool(t, "tshark")
 	lab := labName(t)
 	text, err := os.ReadFile("../../deploy/topologies/star.yaml")
 	if err != nil {
@@ -188,7 +189,17 @@ func TestALinkGoesDownByPlan(t *testing.T) {
 	}
 	up := start(t, "rocelab", "up", file)
 	up.until(t, "is up")
+	file = filepath.Join(t.TempDir(), "h1.pcapng")
+	capture := start(t, "rocelab", "capture", "h1", "-w", file, "-c", "40", "--lab", lab)
+	capture.until(t, "capturing on")
 	write(t, lab, 50)
+	if code := capture.end(t); code != 0 || !strings.Contains(capture.out.String(), "40 frames") {
+		t.Errorf("capture at the NIC: exit code %d, %s%s", code, capture.out.String(),
+			capture.err.String())
+	}
+	if n := matching(t, file, "infiniband"); n != 40 {
+		t.Errorf("%d RoCEv2 packets among the first 40 frames of the NIC", n)
+	}
 	until(t, lab, "all faults are over", func(st *nicd.Status) bool { return st.VirtualNs > 5e6 })
 	var events []struct {
 		Node, Port, Kind, Detail string

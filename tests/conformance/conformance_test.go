@@ -41,6 +41,7 @@ func run(t *testing.T, d device, by driver) {
 	c := &trial{Monitor: conform.Watch(dev, d.ports), ports: d.ports, pool: pool,
 		events: traffic(rand.New(rand.NewPCG(*seed, 1)), d.ports, to)}
 	c.end = c.events[len(c.events)-1].at.Add(quiet)
+	c.faults = mishaps(t, rand.New(rand.NewPCG(*seed, 2)), d.ports, c.end)
 	received := by.run(t, c)
 	for _, f := range c.Faults {
 		t.Error(f)

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/conform"
+	"github.com/rocelab/rocelab/dataplane/fault"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/loop"
@@ -24,7 +26,14 @@ type trial struct {
 	ports  int
 	pool   *frame.Pool // of the device
 	events []event
+	faults []mishap
 	end    unit.Time // when all pauses and retries are over
+}
+
+// mishap is a fault at one of the device's ports.
+type mishap struct {
+	port int
+	fault.Entry
 }
 
 // driver is a way to run a device. It reports what the far ends received when run returns.
@@ -108,6 +117,12 @@ func runSim(t *testing.T, c *trial) uint64 {
 			f.Set(e.frame)
 			far.originate(e.port, f)
 		})
+	}
+	for _, m := range c.faults {
+		m.Port = fmt.Sprintf("device:%d", m.port)
+		if err := net.AddFaults(fault.Plan{m.Entry}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	net.Run(c.end)
 	if !c.rest() || pool.InUse() != 0 {
@@ -196,6 +211,16 @@ func runLoop(t *testing.T, c *trial) uint64 {
 	ended := make(chan error, 1)
 	go func() { ended <- r.loop.Run(ctx) }()
 	if err := r.loop.Every(gap, r.play); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.loop.Do(func(now unit.Time) {
+		for _, m := range c.faults {
+			m.Port = name(m.port)
+			if _, e := r.loop.Faults().Add(now, m.Entry); err == nil {
+				err = e
+			}
+		}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	governor.Start(dilation)

@@ -31,14 +31,17 @@ type bed interface {
 	at(at unit.Time, n node, fn func(now unit.Time))
 	// run lets time go by until both devices have reached until.
 	run(until unit.Time)
+	// enforce puts the watchdog's verdict on a port into force where frames arrive, as the daemon
+	// does; the switch itself has it already. Call it in the switch's own time.
+	enforce(port dataplane.PortID)
+	// filtered is how many frames of a class were dropped there.
+	filtered(port int, class uint8) uint64
 	// fault makes something go wrong where frames leave a port of the switch, from now on.
 	fault(port int, text string)
 	// wasted is how many frames faults have lost on the wires, by the device that sent them.
 	wasted(n node) uint64
 	// lost is how many frames the emulator lost, which is a fault of the bed.
 	lost() uint64
-	// filtered is how many frames the watchdog had dropped where they arrive.
-	filtered() uint64
 	// stop ends everything; then the test may look at both devices.
 	stop()
 }
@@ -88,6 +91,10 @@ func (v *virtual) do(n node, fn func(unit.Time)) { v.net.Do(v.nodes[n], fn) }
 func (v *virtual) at(at unit.Time, n node, fn func(unit.Time)) { v.net.At(at, v.nodes[n], fn) }
 
 func (v *virtual) run(until unit.Time) { v.net.Run(until) }
+
+func (v *virtual) enforce(dataplane.PortID) {}
+
+func (v *virtual) filtered(int, uint8) uint64 { return 0 }
 
 func (v *virtual) fault(port int, text string) {
 	e, err := entry(fmt.Sprintf("switch:%d", port), text)

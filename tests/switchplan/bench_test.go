@@ -11,6 +11,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/mmu"
@@ -39,6 +40,7 @@ type bench struct {
 	row  *row
 	mode mode
 
+	events  []pipeline.Event // of the switch; to be read when time stands still
 	reached unit.Time
 	ended   bool
 	spoilt  bool // frames were damaged on the way on purpose
@@ -100,6 +102,10 @@ func trial(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
 		b.bed = newRealFrames(t, &b.setup)
 	}
 	defer b.end(false)
+	b.do(theSwitch, func(unit.Time) {
+		b.sw.SetNotify(func(e pipeline.Event) { b.events = append(b.events, e) })
+		b.sw.SetVerdict(func(port dataplane.PortID, _ pfc.Set) { b.enforce(port) })
+	})
 	run(b)
 	b.end(true)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
 // patience is how long a test waits for virtual time to get anywhere.
@@ -29,6 +30,7 @@ const (
 // both and for every frame on the way.
 type realFrames struct {
 	t        *testing.T
+	sw       *pipeline.Switch
 	page     *clock.Page
 	governor *clock.Governor
 	loops    [nodes]*loop.Loop
@@ -42,7 +44,7 @@ type realFrames struct {
 
 func newRealFrames(t *testing.T, s *setup) bed {
 	t.Helper()
-	r := &realFrames{t: t, ended: make(chan error, nodes)}
+	r := &realFrames{t: t, sw: s.sw, ended: make(chan error, nodes)}
 	// Of a link's delay half is what a loop may sleep past an inner deadline; the budget is less.
 	r.page = clock.Private(unit.Time(s.delay * 2 / 5))
 	var err error
@@ -79,7 +81,6 @@ func newRealFrames(t *testing.T, s *setup) bed {
 	if r.brake, err = clock.NewClock(r.page, int(nodes), int(nodes)+1); err != nil {
 		t.Fatal(err)
 	}
-	s.sw.SetVerdict(r.enforce)
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(t.Context())
 	for _, l := range r.loops {
@@ -135,6 +136,19 @@ func (r *realFrames) run(until unit.Time) {
 			r.t.Fatalf("virtual time stands at %v, wanted %v", r.page.Status().Virtual, until)
 		}
 	}
+}
+
+func (r *realFrames) enforce(port dataplane.PortID) {
+	if err := r.loops[theSwitch].SetFilter(port, uint8(r.sw.Verdict(port))); err != nil {
+		r.t.Error(err)
+	}
+}
+
+func (r *realFrames) filtered(port int, class uint8) (n uint64) {
+	r.do(theSwitch, func(unit.Time) {
+		n = r.wires[theSwitch][port].Filtered().Classes[class].Frames
+	})
+	return n
 }
 
 func (r *realFrames) fault(port int, text string) {

@@ -116,8 +116,30 @@ func (l *lab) close() (err error) {
 // kept is an end that a case uses and leaves open.
 type kept struct {
 	*end
-	before  loop.WireStats // what other cases counted
-	dropped loop.Filtered  // what they had dropped
+	before loop.WireStats // what other cases counted
+	gone   loop.Filtered
+}
+
+// SetFilter puts the watchdog's verdict into force in the XDP program.
+func (k *kept) SetFilter(classes uint8) error { return k.prog.SetWatchdog(classes) }
+
+// Filtered is what the program dropped since the case took the end.
+func (k *kept) Filtered() loop.Filtered {
+	f := k.filtered()
+	f.Told -= k.gone.Told
+	for class := range f.Classes {
+		f.Classes[class].Frames -= k.gone.Classes[class].Frames
+		f.Classes[class].Bytes -= k.gone.Classes[class].Bytes
+	}
+	return f
+}
+
+func (e *end) filtered() (f loop.Filtered) {
+	f.Told = e.prog.FilteredTold()
+	for class := range f.Classes {
+		f.Classes[class] = e.prog.Filtered(uint8(class))
+	}
+	return f
 }
 
 // Close leaves the socket to the next case.
@@ -128,14 +150,11 @@ func (*kept) Close() error { return nil }
 func (l *lab) take(t *testing.T, port int, n node, m classify.Map) *kept {
 	t.Helper()
 	e := l.ends[port][n]
-	if err := e.prog.SetMap(m); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.prog.SetWatchdog(0); err != nil {
+	if err := errors.Join(e.prog.SetMap(m), e.prog.SetWatchdog(0)); err != nil {
 		t.Fatal(err)
 	}
 	drain(e)
-	return &kept{end: e, before: e.Stats(), dropped: e.count()}
+	return &kept{end: e, before: e.Stats(), gone: e.filtered()}
 }
 
 func drain(e *end) (n int) {
