@@ -32,9 +32,9 @@ type Waits struct {
 	Waits []deadlock.Wait `json:"waits"`
 }
 
-func (s *server) waits(struct{}) (w Waits, err error) {
+func (s *observer) waits(struct{}) (w Waits, err error) {
 	w.Waits = []deadlock.Wait{}
-	err = s.Loop.Do(func(now unit.Time) {
+	err = s.run.Do(func(now unit.Time) {
 		w.AtNs = int64(now)
 		for _, each := range s.sw.Waits(now) {
 			w.Waits = append(w.Waits, each.Named(s.sw.PortName))

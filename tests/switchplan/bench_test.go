@@ -225,13 +225,6 @@ func (b *bench) snapshot() *pipeline.Snapshot {
 	return &s
 }
 
-// probe takes a snapshot when virtual time is at; it is filled in when time has got there.
-func (b *bench) probe(at unit.Time) *pipeline.Snapshot {
-	var s pipeline.Snapshot
-	b.at(at, theSwitch, func(now unit.Time) { b.sw.Snapshot(now, &s) })
-	return &s
-}
-
 // arrivals is what the tester has received on a port, without and with PFC frames.
 func (b *bench) arrivals(port int) (data, control []arrival) {
 	b.do(theTester, func(unit.Time) {
