@@ -19,7 +19,6 @@ type server struct {
 	*daemon.Daemon
 	*observer
 
-	cfg      *Config // that it was started with
 	log      *slog.Logger
 	programs *programs
 	conf     *configurator
@@ -39,7 +38,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	s := &server{observer: c.observe(sw), cfg: c, log: log, programs: newPrograms(&machine)}
+	s := &server{observer: c.observe(sw), log: log, programs: newPrograms(&machine)}
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
 		XSK: xsk.DefaultOptions, Log: log, MAC: c.portMAC, Filtered: sw.Filtered,
@@ -49,6 +48,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	sw.SetNotify(s.record)
+	sw.SetVerdict(s.filter)
 	s.sampleBy(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	if s.conf, err = c.configurator(s.Loop, sw); err != nil {
@@ -81,7 +81,7 @@ func (s *server) enforce(cfg *pipeline.Config) error {
 	err := s.programs.reconfigure(cfg)
 	for i := range cfg.Ports {
 		port := dataplane.PortID(i)
-		if stormed := s.sw.StormedClasses(port); stormed != 0 {
+		if stormed := s.sw.Verdict(port); stormed != 0 {
 			err = errors.Join(err, s.Loop.SetFilter(port, uint8(stormed)))
 		}
 	}
@@ -95,10 +95,7 @@ func (s *server) snapshot(dst *pipeline.Snapshot) error {
 
 func (s *server) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/status", s.status)
-	daemon.Handle(mux, "GET /v1/state", s.state)
-	daemon.Handle(mux, "GET /v1/waits", s.waits)
 	s.observer.handle(mux)
-	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 }
 
 func (s *server) status(struct{}) (st Status, err error) {

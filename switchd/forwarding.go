@@ -45,6 +45,16 @@ func (s *observer) changeRouter(fn func(unit.Time, *fib.Router) error) (struct{}
 	})
 }
 
+// lookRouter is changeRouter for what only looks: a switch that does not route has nothing to show.
+func (s *observer) lookRouter(fn func(unit.Time, *fib.Router) error) (struct{}, error) {
+	return s.change(func(now unit.Time) error {
+		if s.sw.Router() == nil {
+			return nil
+		}
+		return fn(now, s.sw.Router())
+	})
+}
+
 func (s *observer) port(name string) (dataplane.PortID, error) {
 	id, ok := s.names[name]
 	if !ok {
@@ -104,7 +114,7 @@ func (s *observer) flushMACs(r FlushRequest) (struct{}, error) {
 
 func (s *observer) showARP(struct{}) (list []ARPEntry, err error) {
 	list = []ARPEntry{}
-	_, err = s.changeRouter(func(now unit.Time, r *fib.Router) error {
+	_, err = s.lookRouter(func(now unit.Time, r *fib.Router) error {
 		r.Neighbours.Walk(now, func(e fib.Neighbour) {
 			list = append(list, s.arpEntry(now, r, &e))
 		})
@@ -158,7 +168,7 @@ func (s *observer) deleteARP(r ARPRequest) (struct{}, error) {
 
 func (s *observer) showRoutes(struct{}) (list []RouteEntry, err error) {
 	list = []RouteEntry{}
-	_, err = s.changeRouter(func(_ unit.Time, r *fib.Router) error {
+	_, err = s.lookRouter(func(_ unit.Time, r *fib.Router) error {
 		r.Routes(func(prefix netip.Prefix, g *fib.Group) bool {
 			entry := RouteEntry{Prefix: prefix, Type: g.Kind.String(), NextHops: []NextHop{}}
 			if g.Kind == fib.Via {

@@ -1,6 +1,7 @@
 package switchd
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -133,10 +134,17 @@ func TestRouteCalls(t *testing.T) {
 	fails(t, call("/v1/route", r, nil), "in no interface's subnet")
 }
 
-// TestBridgeHasNoRouter: the calls say so.
+// TestBridgeHasNoRouter: there is nothing to show, and the calls that change something say so.
 func TestBridgeHasNoRouter(t *testing.T) {
 	call := called(t, minimal, 0)
-	for _, path := range []string{"/v1/arp", "/v1/route"} {
-		fails(t, call(path, nil, nil), "does not route")
+	var arp []ARPEntry
+	var routes []RouteEntry
+	err := errors.Join(call("/v1/arp", nil, &arp), call("/v1/route", nil, &routes))
+	if err != nil || arp == nil || len(arp) != 0 || routes == nil || len(routes) != 0 {
+		t.Errorf("neighbours %v, routes %v, %v", arp, routes, err)
 	}
+	fails(t, call("/v1/arp", ARPRequest{Address: netip.MustParseAddr("10.0.0.1")}, nil),
+		"does not route")
+	fails(t, call("/v1/route", RouteRequest{Prefix: netip.MustParsePrefix("10.0.0.0/8")}, nil),
+		"does not route")
 }

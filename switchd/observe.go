@@ -40,8 +40,9 @@ func (c *Config) Virtual() (*daemon.Virtual, error) {
 		}}, nil
 }
 
-// observer samples a switch, whoever drives it.
+// observer shows a switch, whoever drives it.
 type observer struct {
+	cfg     *Config // that it was made of
 	run     daemon.Executor
 	sw      *pipeline.Switch
 	names   map[string]dataplane.PortID
@@ -50,7 +51,7 @@ type observer struct {
 }
 
 func (c *Config) observe(sw *pipeline.Switch) *observer {
-	o := &observer{sw: sw, names: make(map[string]dataplane.PortID)}
+	o := &observer{cfg: c, sw: sw, names: make(map[string]dataplane.PortID)}
 	for i, p := range c.Ports {
 		o.names[p.Name] = dataplane.PortID(i)
 	}
@@ -66,6 +67,9 @@ func (s *observer) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
 	})
+	daemon.Handle(mux, "GET /v1/state", s.state)
+	daemon.Handle(mux, "GET /v1/waits", s.waits)
+	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 	s.handleForwarding(mux)
 }
 

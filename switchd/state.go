@@ -219,9 +219,9 @@ func byReason(d *pipeline.Drops) map[string]uint64 {
 	return m
 }
 
-func (s *server) state(struct{}) (State, error) {
+func (s *observer) state(struct{}) (State, error) {
 	var snap pipeline.Snapshot
-	if err := s.snapshot(&snap); err != nil {
+	if err := s.run.Do(func(now unit.Time) { s.sw.Snapshot(now, &snap) }); err != nil {
 		return State{}, err
 	}
 	return NewState(s.cfg.Name, s.cfg.Ports, &snap), nil

@@ -48,12 +48,12 @@ func (r ClearWatermarksRequest) parse() (kind mmu.Watermark, of []mmu.Object, er
 	return kind, []mmu.Object{one}, nil
 }
 
-func (s *server) clearWatermarks(r ClearWatermarksRequest) (struct{}, error) {
+func (s *observer) clearWatermarks(r ClearWatermarksRequest) (struct{}, error) {
 	kind, objects, err := r.parse()
 	if err != nil {
 		return struct{}{}, err
 	}
-	return struct{}{}, s.Loop.Do(func(unit.Time) {
+	return struct{}{}, s.run.Do(func(unit.Time) {
 		for _, of := range objects {
 			s.sw.ClearWatermark(kind, of)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,13 @@ const (
 
 // errInvalid ends a command whose work was done but whose result must not be trusted.
 var errInvalid = errors.New("not every run is valid: see the certificates")
+
+// errFound ends a command that looked for something bad and found it. It has said so, or was asked
+// to be silent.
+var errFound = errors.New("found")
+
+// usageError is a mistake in the arguments, or in a file that they name.
+type usageError struct{ error }
 
 var errInterrupted = errors.New("interrupted")
 
@@ -48,8 +56,10 @@ func run(ctx context.Context, args []string) int {
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
-		faultCommand(), eventsCommand(), captureCommand())
-	root.SetArgs(args)
+		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
+		checkCommand(), thresholdsCommand(), configCommand())
+	cobra.EnablePrefixMatching = true
+	root.SetArgs(spelled(args))
 	usage := true
 	root.PersistentPreRun = func(*cobra.Command, []string) { usage = false }
 	err := root.ExecuteContext(ctx)
@@ -58,13 +68,26 @@ func run(ctx context.Context, args []string) int {
 		return 0
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
+	case errors.Is(err, errFound):
+		return exitFailed
 	}
 	fmt.Fprintln(os.Stderr, "rocelab:", err)
 	switch {
 	case errors.Is(err, errInvalid):
 		return exitFailed
-	case usage:
+	case usage, errors.As(err, new(usageError)):
 		return exitUsage
 	}
 	return exitEnvironment
+}
+
+// spelled replaces SONiC's -nz, which would be two flags here.
+func spelled(args []string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "-nz" {
+			args[i] = "--nonzero"
+		}
+	}
+	return args
 }

@@ -81,6 +81,11 @@ func (a *Answer) Text(w io.Writer) error {
 	return err
 }
 
+// NoPort says that a switch does not have a port that was asked for.
+type NoPort struct{ Switch, Port string }
+
+func (e *NoPort) Error() string { return fmt.Sprintf("switch %s has no port %q", e.Switch, e.Port) }
+
 // Filter says what of a switch is shown.
 type Filter struct {
 	Ports   []string // of the switch; none: all
@@ -98,7 +103,7 @@ func (f *Filter) Apply(st *switchd.State) error {
 		if !slices.ContainsFunc(st.Ports, func(p switchd.PortState) bool {
 			return p.Name == name
 		}) {
-			return fmt.Errorf("switch %s has no port %q", st.Name, name)
+			return &NoPort{st.Name, name}
 		}
 	}
 	st.Ports = slices.DeleteFunc(st.Ports, func(p switchd.PortState) bool {

@@ -90,7 +90,8 @@ var forwarding = plan{
 	source: "sonic-mgmt, tests/fib/test_fib.py; incomplete ARP entries after [RDMA at scale]" +
 		" section 4.2; cases in plain words are this project's own",
 	cases: []string{"test_basic_fib", "test_hash", "TTL", "incomplete ARP entry (flood)",
-		"incomplete ARP entry (drop_lossless)", "incomplete ARP entry (cpu)"},
+		"incomplete ARP entry (drop_lossless)", "incomplete ARP entry (cpu)",
+		"flooded frames are lossy", "port isolation"},
 }
 
 var ourOwn = plan{

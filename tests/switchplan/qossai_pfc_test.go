@@ -112,8 +112,8 @@ func xoffLimit(b *bench, in int, dscp uint8) {
 	b.equal("drops from frame", s.count-dropped+1, shared+head+1)
 	b.equal("dropped by the group", snap.Ports[in].Groups[dscp].Dropped, extra)
 	b.drain(out, dscp)
-	data0, control := b.arrivals(out)
-	b.equal("forwarded", len(data0), (shared+head)*(in+1))
+	left, _ := b.arrivals(out)
+	b.equal("forwarded", len(left), (shared+head)*(in+1))
 	_, control = b.arrivals(in)
 	if firstOf(control, dscp, false) == nil {
 		b.Error("no XON when all has drained")
