@@ -48,6 +48,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	sw.SetNotify(s.record)
+	sw.SetVerdict(s.filter)
 	s.sampleBy(s.Loop)
 	s.Metrics.MustRegister(NewCollector(s.snapshot))
 	if s.conf, err = c.configurator(s.Loop, sw); err != nil {
@@ -80,7 +81,7 @@ func (s *server) enforce(cfg *pipeline.Config) error {
 	err := s.programs.reconfigure(cfg)
 	for i := range cfg.Ports {
 		port := dataplane.PortID(i)
-		if stormed := s.sw.StormedClasses(port); stormed != 0 {
+		if stormed := s.sw.Verdict(port); stormed != 0 {
 			err = errors.Join(err, s.Loop.SetFilter(port, uint8(stormed)))
 		}
 	}

@@ -3,6 +3,7 @@ package switchd
 import (
 	"fmt"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -10,18 +11,18 @@ import (
 	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
-// record keeps an event of the machine in the daemon's log, and has the port's XDP program enforce
-// what the watchdog decided for frames that arrive. The machine's verdict counts also without it.
+// record keeps an event of the machine in the daemon's log.
 func (s *server) record(e pipeline.Event) {
-	port := s.sw.PortName(e.Port)
-	s.Record(daemon.Event{AtNs: int64(e.At), Source: "watchdog", Port: port, Kind: e.Kind.String(),
+	s.Record(daemon.Event{AtNs: int64(e.At), Source: "watchdog", Port: s.sw.PortName(e.Port),
+		Kind:   e.Kind.String(),
 		Detail: fmt.Sprintf("priority %d, queue %d, action %v", e.Priority, e.Queue, e.Action)})
-	if e.Action != pfc.Drop {
-		return
-	}
-	if err := s.Loop.SetFilter(e.Port, uint8(s.sw.StormedClasses(e.Port))); err != nil {
-		s.log.Warn("the XDP program does not know the watchdog's verdict", "port", port,
-			"reason", err)
+}
+
+// filter has a port's XDP program drop what the machine would. If that fails, the machine does.
+func (s *server) filter(port dataplane.PortID, classes pfc.Set) {
+	if err := s.Loop.SetFilter(port, uint8(classes)); err != nil {
+		s.log.Warn("the XDP program does not know the watchdog's verdict",
+			"port", s.sw.PortName(port), "reason", err)
 	}
 }
 

@@ -51,7 +51,7 @@ captures.
   delay 10us jitter 2us   everything takes longer, in order
   mark nth 10             the tenth ECN-capable packet is marked CE
   rate 10Gb/s             the wire is slower than the device believes
-  down                    the link is down, at both ends
+  down                    the link is down, at both ends (without --at: in 10 ms)
   freeze                  nothing leaves, and the device believes that the link is up
   storm 3,4               PFC XOFF for ever on these priorities
 

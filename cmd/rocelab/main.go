@@ -30,7 +30,7 @@ var errInvalid = errors.New("not every run is valid: see the certificates")
 // to be silent.
 var errFound = errors.New("found")
 
-// usageError is a mistake in the arguments that only a running lab can tell.
+// usageError is a mistake in the arguments, or in a file that they name.
 type usageError struct{ error }
 
 var errInterrupted = errors.New("interrupted")
@@ -56,7 +56,8 @@ func run(ctx context.Context, args []string) int {
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
-		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand())
+		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
+		checkCommand(), thresholdsCommand(), configCommand())
 	cobra.EnablePrefixMatching = true
 	root.SetArgs(spelled(args))
 	usage := true

@@ -87,6 +87,18 @@ func (w *Watchdog) Config() *WatchdogConfig { return &w.cfg }
 // Stormed is the set of priorities in a storm.
 func (w *Watchdog) Stormed() Set { return w.stormed }
 
+// Lasting is the priorities whose storm cannot be over before the poll after the next; frames
+// is how many PFC frames there were of each.
+func (w *Watchdog) Lasting(frames *[wire.Priorities]uint64) (lasting Set) {
+	for s := w.stormed; s != 0; s &= s - 1 {
+		p := s.first()
+		if frames[p] != w.seen[p].Frames || w.lasted[p] < w.cfg.Restoration-w.cfg.Poll {
+			lasting = lasting.With(p)
+		}
+	}
+	return lasting
+}
+
 // Poll looks at every priority, and returns those for which a storm was found and those for which
 // it is over. Elapsed time is what counts, so that a late poll does not make a storm seem shorter.
 func (w *Watchdog) Poll(now unit.Time, sights *[wire.Priorities]Sight) (storms, restored Set) {

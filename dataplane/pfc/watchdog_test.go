@@ -244,3 +244,30 @@ func TestWatchdogModel(t *testing.T) {
 		}
 	})
 }
+
+// TestLasting: what is told of a storm's end holds, whatever comes. With SONiC's times one quiet
+// poll interval is the end of it, so a storm only lasts once a frame has come.
+func TestLasting(t *testing.T) {
+	for name, cfg := range map[string]WatchdogConfig{"sonic": SONiCWatchdog(),
+		"paper": SwitchWatchdog(), "nic": NICWatchdog()} {
+		w := sit(cfg)
+		w.until(1000*ms, storming)
+		frames := [wire.Priorities]uint64{3: w.p.Frames}
+		if got := w.Lasting(&frames).Has(3); got != (name != "sonic") {
+			t.Errorf("%s: at the start of a poll interval: %v", name, got)
+		}
+		frames[3]++
+		if w.Lasting(&frames) != SetOf(3) {
+			t.Errorf("%s: not lasting after a frame", name)
+		}
+		for w.Stormed() != 0 && name != "nic" {
+			frames[3] = w.p.Frames
+			lasts := w.Lasting(&frames) != 0
+			quiet(w.p)
+			w.Poll(w.NextWake(), &w.sights)
+			if lasts && w.Stormed() == 0 {
+				t.Errorf("%s: over, though it was to last", name)
+			}
+		}
+	}
+}

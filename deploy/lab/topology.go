@@ -93,6 +93,14 @@ var nodeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 // maxDevice is IFNAMSIZ less the terminating zero.
 const maxDevice = 15
 
+// Resolve reads the files that the switches' settings name.
+func (t *Topology) Resolve(src daemon.Source) (faults []daemon.Fault) {
+	for _, f := range t.Switch.Resolve(src.Under("switch")) {
+		faults = append(faults, daemon.Fault{Path: "switch." + f.Path, Problem: f.Problem})
+	}
+	return faults
+}
+
 // Validate returns every fault.
 func (t *Topology) Validate() (faults []daemon.Fault) {
 	fault := func(path, format string, args ...any) {

@@ -179,14 +179,13 @@ func (n *Neighbours) forget(e *neighbour, i int32) {
 func (n *Neighbours) add(now unit.Time, key neighbourKey) (int32, bool) {
 	if len(n.free) == 0 {
 		// The first is the longest unconfirmed.
-		if i := n.known.head; i != none && n.tooOld(now, &n.entries[i]) &&
-			n.entries[i].waiting.Len() == 0 {
-			n.Stats.TimedOut++
-			n.remove(i)
-		} else {
+		i := n.known.head
+		if i == none || !n.tooOld(now, &n.entries[i]) || n.entries[i].waiting.Len() > 0 {
 			n.Stats.Full++
 			return none, false
 		}
+		n.Stats.TimedOut++
+		n.remove(i)
 	}
 	last := len(n.free) - 1
 	i := n.free[last]

@@ -223,7 +223,7 @@ func TestFigure4Deadlock(t *testing.T) {
 func TestFigure4Cured(t *testing.T) {
 	f := newFigure4(t, fib.DropLossless, pfc.WatchdogConfig{})
 	f.traffic()
-	for now := unit.Time(1000 * us); now <= 20_000*us; now += 1000 * us {
+	for now := 1000 * us; now <= 20_000*us; now += 1000 * us {
 		f.net.Run(now)
 		if r := f.report(); len(r.Cycles) != 0 {
 			t.Fatalf("with the remedy, at %v: %v", now, r)

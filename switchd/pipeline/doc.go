@@ -1,7 +1,8 @@
 // Package pipeline is the switch: the machine that puts classifier, forwarding database, buffer,
 // marking, scheduling and flow control together.
 //
-//	Receive   classify -> control -> learn -> forward -> (for each egress) admit, mark, enqueue
+//	Receive   classify -> control -> guard -> learn -> route -> forward -> (for each egress) admit,
+//	          mark, enqueue
 //	Transmit  PFC frame, else CNM, else the scheduler's queue of those neither paused nor above
 //	          their rate; release; XON; mark, telemetry
 //
@@ -11,5 +12,10 @@
 //
 // PFC priority n is traffic class n. A frame to a group or to an unknown address is flooded, and
 // never in a lossless class: its copies would be charged to many queues, and a pause for them
-// would spread through the fabric ([RDMA at scale] section 4.2).
+// would spread through the fabric ([RDMA at scale] section 4.2). Only fib.Flood, which brings that
+// section's deadlock back, breaks this rule.
+//
+// A packet that waits for its neighbour's MAC address is in the memory of the switch's CPU: the
+// ledger has it as buffered, no queue and no priority group. What the switch itself sends is
+// charged to the port it leaves by.
 package pipeline

@@ -24,6 +24,7 @@ func (s *Switch) control(now unit.Time, p *port, f *frame.Frame) verdict {
 			return verdict{why: frame.DropMalformed}
 		}
 		s.heard(p, p.rx.Receive(now, h))
+		s.foretell(now, p)
 		p.stats.control.Add(f.Len())
 		s.ledger.Consume(f)
 		return verdict{do: done}

@@ -154,6 +154,7 @@ func (s *Switch) rewatch(now unit.Time, p *port, c *Port) {
 	sights := p.sights(now)
 	restored := p.watch.dog.Reconfigure(now, c.Watchdog, c.PFCObey, &sights)
 	s.arm(p.watch.dog.NextWake())
+	defer s.foretell(now, p)
 	if restored|p.watch.dog.Stormed() == 0 {
 		return
 	}

@@ -33,6 +33,7 @@ type Switch struct {
 	wakeAt     unit.Time // not later than any deadline of a port
 	ledger     dataplane.Ledger
 	notify     func(Event)
+	verdict    func(dataplane.PortID, pfc.Set)
 }
 
 // port is the state of one port.

@@ -18,6 +18,7 @@ type watch struct {
 	// classes from this port, and queues of this port, whose frames are dropped.
 	classes pfc.Set
 	drain   qos.QueueSet
+	ahead   pfc.Set // of classes, those that the driver was told
 }
 
 // poll lets the watchdog look, and does what it says.
@@ -27,10 +28,10 @@ func (s *Switch) poll(now unit.Time, p *port) {
 	}
 	sights := p.sights(now)
 	storms, restored := p.watch.dog.Poll(now, &sights)
-	if storms|restored == 0 {
-		return
+	if storms|restored != 0 {
+		s.enforce(now, p)
 	}
-	s.enforce(now, p)
+	s.foretell(now, p)
 	for n := range storms.All() {
 		s.tell(now, p, n, EventStorm)
 	}
@@ -80,6 +81,30 @@ func (s *Switch) enforce(now unit.Time, p *port) {
 	s.flowControl(now)
 }
 
+// foretell tells the driver in which classes it may drop what arrives on a port. A driver that does
+// so sees frames before their time, by the delay of the link, and would lose those that arrive when
+// the storm is just over. So it hears that a storm may end one poll ahead.
+func (s *Switch) foretell(now unit.Time, p *port) {
+	w := &p.watch
+	if s.verdict == nil || w.classes|w.ahead == 0 {
+		return
+	}
+	frames := p.rx.Counters(now).Frames
+	if ahead := w.classes & w.dog.Lasting(&frames); ahead != w.ahead {
+		w.ahead = ahead
+		s.verdict(p.id, ahead)
+	}
+}
+
+// SetVerdict has fn told in which classes data frames that arrive on a port may be dropped where
+// they do, because the switch would drop them; they are accounted for by Filtered. It is exact if
+// links are shorter than a watchdog's poll interval. fn runs on the driver's thread and must not
+// call the switch; nil ends it.
+func (s *Switch) SetVerdict(fn func(in dataplane.PortID, classes pfc.Set)) { s.verdict = fn }
+
+// Verdict is what the function given to SetVerdict was told last of a port.
+func (s *Switch) Verdict(in dataplane.PortID) pfc.Set { return s.ports[in].watch.ahead }
+
 // refuseStormed drops a frame for a queue that a storm has stopped.
 func (s *Switch) refuseStormed(p *port, q mmu.Queue, f *frame.Frame) {
 	p.watch.countTX(q, pfc.Tally{Dropped: 1})
@@ -123,9 +148,6 @@ func (s *Switch) Filtered(in dataplane.PortID, class uint8, n dataplane.Count) {
 	}
 	p.watch.dog.CountRX(pfc.Priority(class), pfc.Tally{Dropped: n.Frames})
 }
-
-// StormedClasses is the classes of a port whose data frames a driver may drop on arrival.
-func (s *Switch) StormedClasses(in dataplane.PortID) pfc.Set { return s.ports[in].watch.classes }
 
 func (s *Switch) tell(now unit.Time, p *port, n pfc.Priority, kind EventKind) {
 	if s.notify != nil {

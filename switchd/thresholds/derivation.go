@@ -2,6 +2,7 @@ package thresholds
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ type Line struct {
 	Value   float64 `json:"value"`
 	Unit    string  `json:"unit"`
 	Note    string  `json:"note,omitempty"`
+	bound   bool    // Value is an upper bound: digits are cut off, not rounded
 }
 
 // Derivation is how a result was found.
@@ -31,6 +33,13 @@ func (d *Derivation) add(name, formula, numbers string, value float64, unit stri
 	d.Lines = append(d.Lines, Line{Name: name, Formula: formula, Numbers: numbers, Value: value,
 		Unit: unit})
 	d.Result, d.Unit = value, unit
+	return value
+}
+
+// atMost is add for an upper bound.
+func (d *Derivation) atMost(name, formula, numbers string, value float64, unit string) float64 {
+	d.add(name, formula, numbers, value, unit)
+	d.Lines[len(d.Lines)-1].bound = true
 	return value
 }
 
@@ -53,7 +62,11 @@ func (d *Derivation) String() string {
 		if l.Numbers != "" && l.Numbers != l.Formula {
 			fmt.Fprintf(&b, "\n  %s = %s", strings.Repeat(" ", wide), l.Numbers)
 		}
-		fmt.Fprintf(&b, " = %s %s\n", number(l.Value), l.Unit)
+		value := l.Value
+		if l.bound {
+			value = math.Floor(value*100) / 100
+		}
+		fmt.Fprintf(&b, " = %s %s\n", number(value), l.Unit)
 		if l.Note != "" {
 			fmt.Fprintf(&b, "  %s   %s\n", strings.Repeat(" ", wide), l.Note)
 		}

@@ -61,18 +61,18 @@ func (s *Section4) Derive() *Derivation {
 	d.add("t_flight", "headroom of a port and priority", "", float64(s.Flight)/1e3, "KB")
 	free := d.add("left", "B - P n t_flight", fmt.Sprintf("%d - %d x %d x %d", s.Buffer,
 		s.Priorities, s.Ports, s.Flight), s.free(), "bytes")
-	pfc := d.add("t_PFC <=", "left / (P n)", fmt.Sprintf("%s / (%d x %d)",
+	pfc := d.atMost("t_PFC <=", "left / (P n)", fmt.Sprintf("%s / (%d x %d)",
 		number(free), s.Priorities, s.Ports), s.StaticPFC()/1e3, "KB")
 	d.note("static: the same for every ingress queue")
-	static := d.add("t_ECN <", "t_PFC / n", fmt.Sprintf("%s KB / %d", number(pfc), s.Ports),
+	static := d.atMost("t_ECN <", "t_PFC / n", fmt.Sprintf("%s KB / %d", number(pfc), s.Ports),
 		s.StaticECN()/1e3, "KB")
 	d.note("%s", s.verdict(static*1e3))
 	d.add("t_PFC(s)", "beta (left - s) / 8", fmt.Sprintf("%s x (%s - s) / 8",
 		number(s.Beta), number(free)), s.DynamicPFC(0)/1e3, "KB at s = 0")
 	d.note("dynamic: alpha = beta / 8 = %s", number(s.Beta/8))
-	ecn := d.add("t_ECN <", "beta left / (n (P beta + 8))", fmt.Sprintf("%s x %s / (%d x (%d x %s"+
-		" + 8))", number(s.Beta), number(free), s.Ports, s.Priorities, number(s.Beta)),
-		s.DynamicECN()/1e3, "KB")
+	ecn := d.atMost("t_ECN <", "beta left / (n (P beta + 8))",
+		fmt.Sprintf("%s x %s / (%d x (%d x %s + 8))", number(s.Beta), number(free), s.Ports,
+			s.Priorities, number(s.Beta)), s.DynamicECN()/1e3, "KB")
 	d.note("%s; with P = 8 it is the paper's beta (B - 8 n t_flight) / (8 n (beta + 1))",
 		s.verdict(ecn*1e3))
 	return d

@@ -35,8 +35,8 @@ func TestSection4(t *testing.T) {
 	}
 	text := s.Derive().String()
 	for _, want := range []string{"= 22.4 KB", "12000000 - 8 x 32 x 22400 = 6265600 bytes",
-		"6265600 / (8 x 32) = 24.48 KB", "= 0.76 KB", "infeasible: less than one frame",
-		"8 x 6265600 / (32 x (8 x 8 + 8)) = 21.76 KB", "feasible: 14.5 frames"} {
+		"6265600 / (8 x 32) = 24.47 KB", "= 0.76 KB", "infeasible: less than one frame",
+		"8 x 6265600 / (32 x (8 x 8 + 8)) = 21.75 KB", "feasible: 14.5 frames"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the derivation lacks %q:\n%s", want, text)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/mmu"
@@ -102,10 +103,8 @@ func trial(t *testing.T, c card, r *row, m mode, run func(b *bench)) {
 	}
 	defer b.end(false)
 	b.do(theSwitch, func(unit.Time) {
-		b.sw.SetNotify(func(e pipeline.Event) {
-			b.events = append(b.events, e)
-			b.enforce(e.Port)
-		})
+		b.sw.SetNotify(func(e pipeline.Event) { b.events = append(b.events, e) })
+		b.sw.SetVerdict(func(port dataplane.PortID, _ pfc.Set) { b.enforce(port) })
 	})
 	run(b)
 	b.end(true)

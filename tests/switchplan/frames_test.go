@@ -139,7 +139,7 @@ func (r *realFrames) run(until unit.Time) {
 }
 
 func (r *realFrames) enforce(port dataplane.PortID) {
-	if err := r.loops[theSwitch].SetFilter(port, uint8(r.sw.StormedClasses(port))); err != nil {
+	if err := r.loops[theSwitch].SetFilter(port, uint8(r.sw.Verdict(port))); err != nil {
 		r.t.Error(err)
 	}
 }
