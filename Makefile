@@ -42,15 +42,16 @@ unit: ## tests that need neither root nor tools
 .PHONY: race
 race: ## the drivers and daemons under the race detector (root)
 	@CGO_ENABLED=1 $(GO) test -race -timeout 20m ./dataplane/... ./deploy/experiment ./deploy/lab \
-		./switchd ./nicd ./tests/conformance
+		./switchd ./nicd ./tests/conformance ./tests/switchplan
 
 .PHONY: sim
 sim: ## scenarios in virtual time
 	@$(GO) test ./dataplane/sim ./tests/scenarios
 
 .PHONY: golden
-golden: ## rewrite golden files; say why they changed in the commit
-	@$(GO) test ./roce/cc ./switchd/pipeline ./deploy/report ./tests/scenarios -update
+golden: tools ## rewrite golden files; say why they changed in the commit (root)
+	@$(GO) test ./roce/cc ./switchd/pipeline ./deploy/report ./deploy/show ./tests/scenarios \
+		./tests/switchplan -update
 
 .PHONY: accept
 accept: tools build ## real frames on veth (root)

@@ -42,7 +42,7 @@ type JoinRequest struct {
 type FlowRequest struct {
 	Name         string `json:"name"`
 	QPN          ib.QPN `json:"qpn"`
-	Verb         string `json:"verb"` // write or send
+	Verb         string `json:"verb"` // write, send, read, fetch_add or cmp_swap
 	MessageBytes int    `json:"message_bytes"`
 	Depth        int    `json:"depth"`    // messages outstanding at most
 	Messages     uint64 `json:"messages"` // 0: no limit

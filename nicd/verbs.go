@@ -96,7 +96,7 @@ func (s *verbs) open(r OpenRequest) (e Endpoint, err error) {
 	err = s.do(func(unit.Time) error {
 		n := s.host.NIC()
 		region, err := n.RegisterMR(r.Bytes, qp.Access{LocalWrite: true, RemoteWrite: true,
-			RemoteRead: true})
+			RemoteRead: true, RemoteAtomic: true})
 		if err != nil {
 			return err
 		}
@@ -129,12 +129,14 @@ func (s *verbs) join(r JoinRequest) (struct{}, error) {
 	})
 }
 
-var operations = map[string]qp.Op{"write": qp.Write, "send": qp.Send}
+var operations = map[string]qp.Op{"write": qp.Write, "send": qp.Send, "read": qp.Read,
+	"fetch_add": qp.FetchAdd, "cmp_swap": qp.CmpSwap}
 
 func (s *verbs) flow(r FlowRequest) (struct{}, error) {
 	op, ok := operations[r.Verb]
 	if !ok {
-		return struct{}{}, fmt.Errorf("verb %q: want write or send", r.Verb)
+		return struct{}{}, fmt.Errorf("verb %q: want write, send, read, fetch_add or cmp_swap",
+			r.Verb)
 	}
 	return struct{}{}, s.do(func(now unit.Time) error {
 		q := s.qps[r.QPN]

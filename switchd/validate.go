@@ -6,7 +6,6 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/daemon"
-	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 // faults collects what is wrong, each with its field path.
@@ -161,8 +160,7 @@ func (s *Simple) validateQueues(f *faults) {
 		f.unless(sch.MaxRate[q] == 0 || sch.MaxRate[q] >= sch.MinRate[q], at,
 			"%v: below min_rate %v", sch.MaxRate[q], sch.MinRate[q])
 	}
-	f.unless(sch.PortRate >= 0, "scheduler.port_rate", "%v: must not be negative",
-		unit.Rate(sch.PortRate))
+	f.unless(sch.PortRate >= 0, "scheduler.port_rate", "%v: must not be negative", sch.PortRate)
 }
 
 func (s *Simple) validateWatchdog(f *faults) {

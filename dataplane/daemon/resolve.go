@@ -19,6 +19,9 @@ type Source struct {
 	root *yaml.Node
 }
 
+// Part is the source of settings that stand somewhere inside the file.
+func (s Source) Part(node *yaml.Node) Source { return Source{s.Dir, node} }
+
 // Path is where a file named in the configuration is.
 func (s Source) Path(name string) string {
 	if name == "" || filepath.IsAbs(name) {

@@ -75,6 +75,11 @@ func (t *Topology) switchConfig(n Node) (c switchd.Config, err error) {
 			return c, err
 		}
 	}
+	if c.ConfigDB != t.Switch.ConfigDB { // a file of its own
+		for _, f := range c.Resolve(t.source.Part(&n.Switch)) {
+			return c, fmt.Errorf("%s: %s", f.Path, f.Problem)
+		}
+	}
 	c.Name, c.Ports = n.Name, t.ports(n.Name)
 	return c, nil
 }

@@ -28,6 +28,8 @@ type Topology struct {
 	MetricsPort int `yaml:"metrics_port,omitempty"`
 	// Faults are what goes wrong, by the lab's clock.
 	Faults []Fault `yaml:"faults,omitempty"`
+
+	source daemon.Source // that it was read from
 }
 
 // Node is a switch or a host.
@@ -95,6 +97,7 @@ const maxDevice = 15
 
 // Resolve reads the files that the switches' settings name.
 func (t *Topology) Resolve(src daemon.Source) (faults []daemon.Fault) {
+	t.source = src
 	for _, f := range t.Switch.Resolve(src.Under("switch")) {
 		faults = append(faults, daemon.Fault{Path: "switch." + f.Path, Problem: f.Problem})
 	}

@@ -55,7 +55,8 @@ func newLab(t tester, size int, cfg link.Config, change func(*nic.Config)) *lab 
 		l.hosts[i] = NewHost(n)
 		l.watches[i] = conform.Watch(l.hosts[i], 1)
 		l.nodes[i] = l.net.Add("host", l.watches[i], 1)
-		access := qp.Access{LocalWrite: true, RemoteWrite: true}
+		access := qp.Access{LocalWrite: true, RemoteWrite: true, RemoteRead: true,
+			RemoteAtomic: true}
 		if l.regions[i], err = n.RegisterMR(size, access); err != nil {
 			t.Fatal(err)
 		}

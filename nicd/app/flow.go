@@ -17,9 +17,9 @@ var ErrFlow = errors.New("flow")
 type Flow struct {
 	Name     string // for whoever looks at it
 	QPN      ib.QPN
-	Op       qp.Op     // Write or Send
-	Local    qp.Local  // the bytes of each message, and how many
-	Remote   qp.Remote // where a WRITE puts each
+	Op       qp.Op     // Send, Write, Read, FetchAdd (of one) or CmpSwap (of zero by zero)
+	Local    qp.Local  // the bytes of each message, and how many; where a fetching one puts them
+	Remote   qp.Remote // where a WRITE puts each, where the others look
 	Depth    int       // messages in the send queue at a time
 	Start    unit.Time // the first message is posted then
 	Stop     unit.Time // no message is posted from then on; 0 is no limit
@@ -49,6 +49,9 @@ type flow struct {
 	stats   FlowStats
 }
 
+var offered = map[qp.Op]bool{qp.Send: true, qp.Write: true, qp.Read: true, qp.FetchAdd: true,
+	qp.CmpSwap: true}
+
 // Start sets a flow up and returns its number, by which Flow knows it.
 func (h *Host) Start(now unit.Time, f Flow) (int, error) {
 	q := h.nic.QP(f.QPN)
@@ -63,8 +66,9 @@ func (h *Host) Start(now unit.Time, f Flow) (int, error) {
 	case u.flow != nil && !u.flow.stats.Done:
 		return 0, fmt.Errorf("%w %q: QP %v has flow %q, which is not done", ErrFlow, f.Name,
 			f.QPN, u.flow.Name)
-	case f.Op != qp.Write && f.Op != qp.Send:
-		return 0, fmt.Errorf("%w %q: op %v is not write or send", ErrFlow, f.Name, f.Op)
+	case !offered[f.Op]:
+		return 0, fmt.Errorf("%w %q: op %v is not write, send, read, fetch_add or cmp_swap",
+			ErrFlow, f.Name, f.Op)
 	case f.Local.Length < 0 || f.Local.Length > qp.MaxMessage:
 		return 0, fmt.Errorf("%w %q: message size %d is not in 0..%d", ErrFlow, f.Name,
 			f.Local.Length, qp.MaxMessage)
@@ -125,6 +129,9 @@ func (h *Host) fill(now unit.Time, f *flow) {
 			return
 		}
 		wr := qp.WR{ID: s.Posted, Op: f.Op, Local: f.Local, Remote: f.Remote}
+		if f.Op == qp.FetchAdd {
+			wr.Atomic.SwapAdd = 1
+		}
 		if err := h.nic.Post(now, f.QPN, wr); err != nil {
 			s.Err, s.Done = err, underWay == 0
 			return

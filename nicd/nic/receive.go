@@ -86,7 +86,7 @@ func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
 	if p.Info.Verb == ib.Notify {
 		return n.congestion(now, c, &p)
 	}
-	if class.ECN == frame.CE && p.Info.Request() {
+	if class.ECN == frame.CE && (p.Info.Request() || p.Info.Verb == ib.ReadReply) {
 		n.marked(now, c)
 	}
 	return n.transportPacket(now, c, &p)

@@ -77,13 +77,15 @@ func (n *NIC) answer(f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok boo
 	return prio, false
 }
 
-// data builds the next request packet of the QP whose turn it is.
+// data builds the next packet of the QP whose turn it is: a request, or part of the answer to a
+// READ, which is data and paced as such.
 func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool) {
 	var o ib.Outgoing
 	for flow := n.pacer.Next(uint8(running)); flow != nil; flow = n.pacer.Next(uint8(running)) {
 		c := n.conns[flow.Owner]
 		if !c.qp.Next(now, c.window, &o) {
 			n.pacer.Deactivate(flow)
+			n.settle(now, c)
 			continue
 		}
 		n.build(f, c, &o, tos(n.cfg.DSCP.Data, frame.ECT0))
@@ -93,7 +95,7 @@ func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Pri
 			n.pacer.Deactivate(flow)
 		}
 		n.limit(now, c)
-		n.arm(c.timers+kindQP, c.qp.Deadline())
+		n.settle(now, c) // behind the end of a READ's answer an ACK may wait
 		return n.priority(n.cfg.DSCP.Data), true
 	}
 	return 0, false

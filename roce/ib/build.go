@@ -4,17 +4,19 @@ import "github.com/rocelab/rocelab/dataplane/wire"
 
 // Outgoing is one packet to build. Fields that the opcode does not have are ignored.
 type Outgoing struct {
-	Opcode  Opcode
-	TOS     uint8  // DSCP and ECN
-	ID      uint16 // IPv4 identification
-	AckReq  bool
-	PSN     PSN
-	RDMA    RDMA
-	AETH    Acknowledgement
-	Imm     uint32
-	Atomic  AtomicOperands
-	UD      Datagram
-	Payload []byte
+	Opcode     Opcode
+	TOS        uint8  // DSCP and ECN
+	ID         uint16 // IPv4 identification
+	AckReq     bool
+	Solicited  bool
+	PSN        PSN
+	RDMA       RDMA
+	AETH       Acknowledgement
+	Imm        uint32
+	Invalidate uint32 // R_Key of the IETH
+	Atomic     AtomicOperands
+	UD         Datagram
+	Payload    []byte
 }
 
 // RDMA is the content of a RETH.
@@ -57,6 +59,7 @@ func (h *Headers) Build(dst []byte, o *Outgoing) int {
 	bth.SetOpcode(o.Opcode)
 	bth.SetPSN(o.PSN)
 	bth.SetAckReq(o.AckReq)
+	bth.SetSolicited(o.Solicited)
 	bth.SetBECN(o.Opcode == CongestionNotify)
 	pad := -len(o.Payload) & maxPad
 	bth.SetPadCount(pad)
@@ -107,6 +110,10 @@ func (o *Outgoing) extended(b []byte) []byte {
 	if has.Imm {
 		(*ImmDt)(b).SetValue(o.Imm)
 		b = b[ImmDtLen:]
+	}
+	if has.IETH {
+		(*IETH)(b).SetRKey(o.Invalidate)
+		b = b[IETHLen:]
 	}
 	if has.Reserved {
 		clear(b[:CNPReservedLen])

@@ -68,8 +68,9 @@ func TestBuildOpen(t *testing.T) {
 			AckReq: rapid.Bool().Draw(t, "ackreq"), PSN: MakePSN(rapid.Uint32().Draw(t, "psn")),
 			RDMA: RDMA{rapid.Uint64().Draw(t, "va"), rapid.Uint32().Draw(t, "rkey"), 99},
 			AETH: Acknowledgement{Syndrome(rapid.Byte().Draw(t, "syn")), 0xabcdef, 1 << 60},
-			Imm:  rapid.Uint32().Draw(t, "imm"),
-			UD:   Datagram{QKey: 0x80010000, SourceQP: 1},
+			Imm:  rapid.Uint32().Draw(t, "imm"), Invalidate: rapid.Uint32().Draw(t, "key"),
+			Solicited: rapid.Bool().Draw(t, "solicited"),
+			UD:        Datagram{QKey: 0x80010000, SourceQP: 1},
 		}
 		has := o.Opcode.Info().Has
 		if has.AtomicETH {
@@ -99,7 +100,7 @@ func TestBuildOpen(t *testing.T) {
 
 func known() (all []Opcode) {
 	for o := range 256 {
-		if i := Opcode(o).Info(); i.Known() && !i.Has.IETH { // invalidation is not sent yet
+		if i := Opcode(o).Info(); i.Known() {
 			all = append(all, Opcode(o))
 		}
 	}
@@ -122,6 +123,9 @@ func checkFields(t *rapid.T, p *Packet, o *Outgoing) {
 	if !has.Imm {
 		want.Imm = 0
 	}
+	if !has.IETH {
+		want.Invalidate = 0
+	}
 	if !has.DETH {
 		want.UD = Datagram{}
 	}
@@ -136,7 +140,9 @@ func checkFields(t *rapid.T, p *Packet, o *Outgoing) {
 
 func equal(a, b *Outgoing) bool {
 	return a.Opcode == b.Opcode && a.AckReq == b.AckReq && a.PSN == b.PSN && a.RDMA == b.RDMA &&
-		a.AETH == b.AETH && a.Imm == b.Imm && a.Atomic == b.Atomic && a.UD == b.UD
+		a.AETH == b.AETH && a.Imm == b.Imm &&
+		a.Solicited == b.Solicited &&
+		a.Invalidate == b.Invalidate && a.Atomic == b.Atomic && a.UD == b.UD
 }
 
 func checkIP(t *rapid.T, ip []byte, v6 bool, tos uint8) {

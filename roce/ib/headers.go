@@ -1,6 +1,7 @@
 package ib
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 
@@ -26,6 +27,7 @@ type Endpoints struct {
 	Source, Dest       netip.Addr // both IPv4 or both IPv6
 	SourcePort         uint16     // see SourcePort
 	DestQP             QPN
+	PKey               uint16 // 0 is DefaultPKey
 }
 
 // VLAN is an optional 802.1Q tag; the zero value is no tag. ID 0 with a priority is a priority tag.
@@ -85,7 +87,7 @@ func NewHeaders(e Endpoints) (h Headers) {
 	udp.SetSrcPort(e.SourcePort)
 	udp.SetDstPort(wire.PortRoCE)
 	bth := (*BTH)(h.bytes[h.l4+wire.UDPLen:])
-	bth.SetPKey(DefaultPKey)
+	bth.SetPKey(cmp.Or(e.PKey, DefaultPKey))
 	bth.SetDestQP(e.DestQP)
 	return h
 }

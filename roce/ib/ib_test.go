@@ -102,3 +102,20 @@ func TestSyndromes(t *testing.T) {
 		}
 	}
 }
+
+// The credit of an ACK: exact where the code has the number, else the next below; 31 is no count.
+func TestCredits(t *testing.T) {
+	for _, c := range []struct{ have, told int }{
+		{0, 0}, {1, 1}, {4, 4}, {5, 4}, {6, 6}, {7, 6}, {100, 96}, {128, 128}, {32767, 24576},
+		{1 << 20, 32768},
+	} {
+		if n, ok := ACK(c.have).Credits(); n != c.told || !ok || !ACK(c.have).IsACK() {
+			t.Errorf("%d receives: told %d, %v, want %d", c.have, n, ok, c.told)
+		}
+	}
+	for _, s := range []Syndrome{SyndromeACK, NAKSequence, RNR(3)} {
+		if _, ok := s.Credits(); ok {
+			t.Errorf("%v has credits", s)
+		}
+	}
+}

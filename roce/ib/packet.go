@@ -9,6 +9,7 @@ type Packet struct {
 	RETH      *RETH
 	AETH      *AETH
 	Imm       *ImmDt
+	IETH      *IETH
 	DETH      *DETH
 	Atomic    *AtomicETH
 	AtomicAck *AtomicAckETH
@@ -65,7 +66,10 @@ func (p *Packet) views(b []byte) {
 		p.AtomicAck, b = (*AtomicAckETH)(b), b[AtomicAckETHLen:]
 	}
 	if has.Imm {
-		p.Imm = (*ImmDt)(b)
+		p.Imm, b = (*ImmDt)(b), b[ImmDtLen:]
+	}
+	if has.IETH {
+		p.IETH = (*IETH)(b)
 	}
 }
 

@@ -86,12 +86,6 @@ func TestBuildIsTheRealPeers(t *testing.T) {
 			o.TOS, o.ID = b[wire.EthernetLen+1], binary.BigEndian.Uint16(b[wire.EthernetLen+4:])
 			n := h.Build(got, &o)
 			got = got[:n]
-			again, ok := Open(got, wire.EthernetLen, wire.EthernetLen+wire.IPv4Len)
-			if !ok {
-				t.Fatalf("%s packet %d: own packet does not parse", name, i+1)
-			}
-			again.BTH.SetSolicited(p.BTH.Solicited()) // we never ask for an event
-			putICRC(got[n-ICRCLen:], ICRC(got[wire.EthernetLen:n-ICRCLen], wire.IPv4Len))
 			if string(got) != string(b) {
 				t.Errorf("%s packet %d (%v):\n got %x\nwant %x", name, i+1, o.Opcode, got, b)
 			}
@@ -101,7 +95,7 @@ func TestBuildIsTheRealPeers(t *testing.T) {
 
 func outgoingOf(p *Packet) Outgoing {
 	o := Outgoing{Opcode: p.BTH.Opcode(), AckReq: p.BTH.AckReq(), PSN: p.BTH.PSN(),
-		Payload: p.Payload}
+		Solicited: p.BTH.Solicited(), Payload: p.Payload}
 	if p.RETH != nil {
 		o.RDMA = RDMA{p.RETH.VA(), p.RETH.RKey(), p.RETH.Length()}
 	}
@@ -117,6 +111,9 @@ func outgoingOf(p *Packet) Outgoing {
 	}
 	if p.Imm != nil {
 		o.Imm = p.Imm.Value()
+	}
+	if p.IETH != nil {
+		o.Invalidate = p.IETH.RKey()
 	}
 	if p.DETH != nil {
 		o.UD = Datagram{p.DETH.QKey(), p.DETH.SourceQP()}

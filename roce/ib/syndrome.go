@@ -31,6 +31,32 @@ func (s Syndrome) IsRNR() bool { return s&syndromeKind == syndromeRNR }
 // IsNAK reports a refusal other than RNR.
 func (s Syndrome) IsNAK() bool { return s&syndromeKind == syndromeKind }
 
+// ACK makes the syndrome of an acknowledgement that tells the peer it may have so many more
+// messages under way that each take a receive: the largest credit that fits the five bits and is
+// not above n. IBTA table 47.
+func ACK(credits int) Syndrome {
+	code := len(creditCounts) - 1
+	for code > 0 && int(creditCounts[code]) > credits {
+		code--
+	}
+	return Syndrome(code)
+}
+
+// Credits is what the syndrome of an ACK allows; false if it says that the responder does not
+// count ("invalid", as rxe always sends).
+func (s Syndrome) Credits() (n int, ok bool) {
+	if !s.IsACK() || s&syndromeDetail == SyndromeACK {
+		return 0, false
+	}
+	return int(creditCounts[s&syndromeDetail]), true
+}
+
+// creditCounts is IBTA table 47 without its last code, which is SyndromeACK.
+var creditCounts = [rnrTimers - 1]uint16{
+	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+}
+
 // RNR makes the syndrome that asks to come back after a time by its five-bit code.
 func RNR(timer RNRTimer) Syndrome { return syndromeRNR | Syndrome(timer)&syndromeDetail }
 

@@ -1,6 +1,8 @@
 package qp
 
 import (
+	"encoding/binary"
+
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/roce/ib"
@@ -8,70 +10,144 @@ import (
 
 // Acked is what an acknowledgement brought, for congestion control.
 type Acked struct {
-	Bytes   unit.Bytes // payload newly acknowledged
+	Bytes   unit.Bytes // payload newly acknowledged; that of READs was not ours and is left out
 	Packets int
-	Lost    bool // it was a NAK sequence error
+	Lost    bool // something must be sent again
 }
 
 // receiveAck handles ACK and NAK. IBTA 9.7.5.
 func (q *QP) receiveAck(now unit.Time, p *ib.Packet) (a Acked, why frame.Reason) {
 	r := &q.req
-	syn, psn := p.AETH.Syndrome(), p.BTH.PSN()
-	if q.state != StateRTS {
-		return a, frame.DropUnexpected
-	}
-	good := psn // first PSN that is not acknowledged by this packet
+	syn, at := p.AETH.Syndrome(), r.unacked.near(p.BTH.PSN())
+	good := at // first PSN that is not acknowledged by this packet
 	if syn.IsACK() {
-		good = psn.Add(1)
+		good++
 	}
-	if good.Before(r.unacked) {
+	if good < r.unacked {
 		return a, frame.NoReason // an answer overtaken by a later one
 	}
-	if r.highest.Before(good) || (!syn.IsACK() && good == r.highest) {
+	if good > r.highest || (!syn.IsACK() && good == r.highest) {
 		return a, frame.DropUnexpected // answers what was never sent
+	}
+	if missing := q.unanswered(good); missing < good {
+		a = q.acknowledge(now, missing)
+		q.impliedNAK(&a)
+		return a, frame.NoReason
 	}
 	a = q.acknowledge(now, good)
 	switch {
 	case syn.IsACK():
 	case syn.IsRNR():
-		q.receiverNotReady(now, psn, syn.RNRTimer())
+		q.receiverNotReady(now, at, syn.RNRTimer())
 	case syn == ib.NAKSequence:
-		a.Lost = q.sequenceError(psn)
+		a.Lost = q.sequenceError(at)
 	default:
 		q.fail(refusal(syn))
 	}
 	return a, frame.NoReason
 }
 
+// unanswered is the first PSN before limit whose answer carries data that has not come, or limit.
+// A response to anything later tells that it was lost.
+func (q *QP) unanswered(limit seq) seq {
+	r := &q.req
+	if r.fetching == 0 && r.next == r.highest {
+		return limit
+	}
+	for pos := r.queue.head; pos != r.queue.tail; pos++ {
+		w := r.queue.at(pos)
+		if w.first >= limit {
+			break
+		}
+		if w.op.Fetches() {
+			return max(w.first, r.unacked)
+		}
+	}
+	return limit
+}
+
+// receiveFetched handles a response to a READ or an atomic, which must be the next that is
+// missing. It acknowledges all before it. IBTA 9.7.5.
+func (q *QP) receiveFetched(now unit.Time, p *ib.Packet) (a Acked, why frame.Reason) {
+	r := &q.req
+	at := r.unacked.near(p.BTH.PSN())
+	if at < r.unacked {
+		return a, frame.NoReason // came before
+	}
+	if at >= r.highest {
+		return a, frame.DropUnexpected
+	}
+	missing := q.unanswered(at + 1)
+	if missing > at {
+		return a, frame.DropUnexpected // that PSN's request fetches nothing
+	}
+	a = q.acknowledge(now, missing)
+	if missing < at {
+		q.impliedNAK(&a)
+		return a, frame.NoReason
+	}
+	if status := q.place(r.queue.at(r.queue.head), p, at); status != Success {
+		q.fail(status)
+		return a, frame.NoReason
+	}
+	more := q.acknowledge(now, at+1)
+	a.Packets += more.Packets
+	return a, frame.NoReason
+}
+
+// place puts what packet at of the answer to w brings into memory.
+func (q *QP) place(w *sendWQE, p *ib.Packet, at seq) Status {
+	if w.op.Atomic() != (p.Info.Verb == ib.AtomicReply) || p.AETH != nil &&
+		!p.AETH.Syndrome().IsACK() {
+		return BadResponse
+	}
+	if !w.local.live() {
+		return LocalProtection
+	}
+	if w.op.Atomic() {
+		binary.NativeEndian.PutUint64(w.local.bytes, p.AtomicAck.Original())
+		q.Stats.BytesReceived += AtomicLen
+		return Success
+	}
+	dst := q.piece(w.local.bytes, int(at-w.first))
+	if len(p.Payload) != len(dst) || p.Info.Place.Ends() != (at == w.end()-1) {
+		return BadResponse // not what was asked for: IBTA 9.7.5
+	}
+	q.Stats.BytesReceived += uint64(copy(dst, p.Payload))
+	return Success
+}
+
 // acknowledge ends all packets before good, and restarts the timer if there was progress.
-func (q *QP) acknowledge(now unit.Time, good ib.PSN) (a Acked) {
+func (q *QP) acknowledge(now unit.Time, good seq) (a Acked) {
 	r := &q.req
 	if good == r.unacked {
 		return a
 	}
 	for r.queue.len() > 0 {
 		w := r.queue.at(r.queue.head)
-		from, to := max(r.unacked.Sub(w.psn), 0), min(good.Sub(w.psn), w.packets)
+		from, to := max(r.unacked-w.first, 0), min(good-w.first, w.packets)
 		if to > from {
-			a.Packets += to - from
-			a.Bytes += unit.Bytes(min(to*q.cfg.MTU, len(w.data)) - from*q.cfg.MTU)
+			a.Packets += int(to - from)
+		}
+		if n := len(w.local.bytes); to > from && !w.op.Fetches() {
+			a.Bytes += unit.Bytes(min(int(to)*q.cfg.MTU, n) - int(from)*q.cfg.MTU)
 		}
 		if to < w.packets {
 			break
 		}
 		if r.sending == r.queue.head {
 			r.sending++ // acknowledged while we were about to send it again
+		} else if w.op.Fetches() {
+			r.fetching--
 		}
 		q.Stats.Messages++
 		q.completeSend(Success)
 	}
-	r.unacked, r.retries, r.rnrTries = good, 0, 0
-	if r.next.Before(good) {
-		r.next = good
-	}
+	r.unacked, r.next = good, max(r.next, good)
+	r.retries, r.rnrTries, r.implied = 0, 0, false
 	q.Stats.BytesAcked += uint64(a.Bytes)
 	r.deadline = unit.Never
-	if r.waiting = r.waiting && !r.asked.Before(good); r.waiting {
+	if r.waiting = r.waiting && r.asked >= good; r.waiting {
 		if t := q.cfg.ackTimeout(); t > 0 {
 			r.deadline = now.Add(t)
 		}
@@ -79,8 +155,24 @@ func (q *QP) acknowledge(now unit.Time, good ib.PSN) (a Acked) {
 	return a
 }
 
+// impliedNAK goes back to an answer that a later one has overtaken. Once: what else of the later
+// ones is on its way says nothing new. IBTA 9.7.5 (implied NAK).
+func (q *QP) impliedNAK(a *Acked) {
+	r := &q.req
+	if r.implied || r.rnrUntil != unit.Never {
+		return
+	}
+	a.Lost = true
+	if !q.retry(RetryExceeded) {
+		return
+	}
+	r.implied = true
+	q.counters.ImpliedNakSeqErr++
+	q.goBack(r.unacked)
+}
+
 // receiverNotReady waits as long as the peer asks. IBTA 9.7.5.2.8.
-func (q *QP) receiverNotReady(now unit.Time, psn ib.PSN, t ib.RNRTimer) {
+func (q *QP) receiverNotReady(now unit.Time, at seq, t ib.RNRTimer) {
 	r := &q.req
 	if q.cfg.RNRRetry != rnrForEver {
 		if r.rnrTries >= q.cfg.RNRRetry {
@@ -90,13 +182,13 @@ func (q *QP) receiverNotReady(now unit.Time, psn ib.PSN, t ib.RNRTimer) {
 		r.rnrTries++
 	}
 	q.counters.RNRNakRetryErr++
-	q.goBack(psn)
+	q.goBack(at)
 	r.rnrUntil = now.Add(t.Duration())
 }
 
 // sequenceError goes back to the missing packet. While we wait for a receiver that was not
 // ready we do not: rxe sends such a NAK behind each RNR NAK, for the same packet.
-func (q *QP) sequenceError(psn ib.PSN) bool {
+func (q *QP) sequenceError(at seq) bool {
 	if q.req.rnrUntil != unit.Never {
 		return false
 	}
@@ -104,7 +196,7 @@ func (q *QP) sequenceError(psn ib.PSN) bool {
 		return true
 	}
 	q.counters.PacketSeqErr++
-	q.goBack(psn)
+	q.goBack(at)
 	return true
 }
 
@@ -118,22 +210,14 @@ func refusal(s ib.Syndrome) Status {
 	return RemoteOperational
 }
 
-// fail ends the oldest request with an error, and the QP with it.
-func (q *QP) fail(why Status) {
-	if q.req.queue.len() > 0 {
-		q.completeSend(why)
-	}
-	q.flush()
-}
-
 // completeSend ends the oldest request of the send queue.
 func (q *QP) completeSend(s Status) {
 	r := &q.req
 	w := r.queue.at(r.queue.head)
 	r.queue.head++
-	*q.cq.ring.push() = Completion{ID: w.wr.ID, QPN: q.cfg.QPN, Op: w.wr.Op, Status: s,
-		Bytes: len(w.data)}
-	w.data = nil
+	*q.cq.ring.push() = Completion{ID: w.id, QPN: q.cfg.QPN, Op: w.op, Status: s,
+		Bytes: len(w.local.bytes)}
+	w.local = span{}
 	c := q.counters
 	switch s {
 	case Success:

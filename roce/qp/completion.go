@@ -9,6 +9,8 @@ type Status uint8
 const (
 	Success Status = iota
 	LocalLength
+	LocalProtection
+	BadResponse
 	RemoteAccess
 	RemoteInvalidRequest
 	RemoteOperational
@@ -17,9 +19,10 @@ const (
 	Flushed
 )
 
-var statusNames = [...]string{"success", "local length error", "remote access error",
-	"remote invalid request", "remote operational error", "transport retry counter exceeded",
-	"RNR retry counter exceeded", "work request flushed"}
+var statusNames = [...]string{"success", "local length error", "local protection error",
+	"bad response error", "remote access error", "remote invalid request",
+	"remote operational error", "transport retry counter exceeded", "RNR retry counter exceeded",
+	"work request flushed"}
 
 func (s Status) String() string { return statusNames[s] }
 

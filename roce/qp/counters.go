@@ -15,8 +15,11 @@ type Counters struct {
 	RespRemoteAccessErrors   uint64
 	RespRemoteInvalidRequest uint64
 
+	RespRemoteOperationalErrors uint64
+
 	// Requester.
 	PacketSeqErr                uint64
+	ImpliedNakSeqErr            uint64
 	LocalAckTimeoutErr          uint64
 	RNRNakRetryErr              uint64
 	ReqCQEError                 uint64

@@ -18,12 +18,14 @@ type side struct {
 	counters Counters
 	headers  ib.Headers
 	region   *Region
+	library  *Region // may be read only
 	acked    Acked
 }
 
 const regionSize = 1 << 16
 
-var anyAccess = Access{LocalWrite: true, RemoteWrite: true, RemoteRead: true}
+var anyAccess = Access{LocalWrite: true, RemoteWrite: true, RemoteRead: true,
+	RemoteAtomic: true}
 
 func newSide(t fataler, seed uint64, change func(*Config)) *side {
 	t.Helper()
@@ -32,11 +34,17 @@ func newSide(t fataler, seed uint64, change func(*Config)) *side {
 	if change != nil {
 		change(&cfg)
 	}
-	s := &side{mem: NewMemory(rand.NewPCG(seed, 1), 4)}
+	s := &side{mem: NewMemory(rand.NewPCG(seed, 1), 5)}
 	s.QP = New(cfg, s.mem, NewCQ(cfg.SendQueue+cfg.ReceiveQueue), &s.counters)
 	var err error
 	if s.region, err = s.mem.Register(1, regionSize, anyAccess); err != nil {
 		t.Fatal(err)
+	}
+	if s.library, err = s.mem.Register(1, regionSize, Access{RemoteRead: true}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.library.Bytes {
+		s.library.Bytes[i] = byte(i*31) ^ byte(i>>7)
 	}
 	s.headers = ib.NewHeaders(ib.Endpoints{Source: netip.MustParseAddr("10.0.0.1"),
 		Dest: netip.MustParseAddr("10.0.0.2"), SourcePort: 50000, DestQP: ib.QPN(17 - seed + 16)})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/rocelab/rocelab/roce/ib"
 )
 
 // PD is a protection domain: QPs reach only regions of their own. IBTA 10.2.3.
@@ -21,6 +23,7 @@ type Region struct {
 	Key    uint32 // both the local and the remote key
 	Access Access
 	Bytes  []byte
+	gone   bool // deregistered
 }
 
 // Memory is all the regions of one NIC.
@@ -69,35 +72,63 @@ func (m *Memory) Register(pd PD, size int, a Access) (*Region, error) {
 	return r, nil
 }
 
-// Deregister forgets a region; its key is invalid from now on.
-func (m *Memory) Deregister(r *Region) { delete(m.byKey, r.Key) }
+// Deregister forgets a region; its key is invalid from now on, and work that is under way in it
+// fails with its next packet.
+func (m *Memory) Deregister(r *Region) {
+	r.gone = true
+	delete(m.byKey, r.Key)
+}
 
 // Len is the number of regions.
 func (m *Memory) Len() int { return len(m.byKey) }
 
-// slice returns the n bytes at va of the region with that key, and false if there are not such,
+// span is bytes of a region, found once by key and address and checked again at each use.
+type span struct {
+	mr    *Region // nil: the bytes are nobody's, or there are none
+	bytes []byte
+}
+
+// live reports whether the region still exists.
+func (s *span) live() bool { return s.mr == nil || !s.mr.gone }
+
+// span returns the n bytes at va of the region with that key, and false if there are not such,
 // or not in that domain. A zero length needs no region: IBTA 9.7.5.2.4 checks no key for it.
-func (m *Memory) slice(pd PD, key uint32, va uint64, n int) ([]byte, Access, bool) {
+func (m *Memory) span(pd PD, key uint32, va uint64, n int) (span, bool) {
 	if n == 0 {
-		return nil, Access{}, true
+		return span{}, true
 	}
 	r := m.byKey[key]
 	if r == nil || r.PD != pd || va < r.VA || n < 0 {
-		return nil, Access{}, false
+		return span{}, false
 	}
 	off := va - r.VA
 	if off > uint64(len(r.Bytes)) || uint64(n) > uint64(len(r.Bytes))-off {
-		return nil, Access{}, false
+		return span{}, false
 	}
-	return r.Bytes[off : off+uint64(n) : off+uint64(n)], r.Access, true
+	return span{r, r.Bytes[off : off+uint64(n) : off+uint64(n)]}, true
 }
 
-func (m *Memory) remoteWrite(pd PD, key uint32, va uint64, n int) ([]byte, bool) {
-	b, a, ok := m.slice(pd, key, va, n)
-	return b, ok && (a.RemoteWrite || n == 0)
+// remote finds what a peer names, if it may do that there.
+func (m *Memory) remote(pd PD, at Remote, n int, verb ib.Verb) (span, bool) {
+	s, ok := m.span(pd, at.RKey, at.VA, n)
+	return s, ok && (s.mr == nil || s.mr.Access.allows(verb))
 }
 
-func (m *Memory) local(pd PD, s Local, write bool) ([]byte, bool) {
-	b, a, ok := m.slice(pd, s.Key, s.VA, s.Length)
-	return b, ok && (!write || a.LocalWrite || s.Length == 0)
+// allows: IBTA 10.6.3.1.
+func (a Access) allows(v ib.Verb) bool {
+	switch v {
+	case ib.Write:
+		return a.RemoteWrite
+	case ib.Read:
+		return a.RemoteRead
+	case ib.Atomic:
+		return a.RemoteAtomic
+	}
+	return false
+}
+
+// local finds what the owner of a QP names. Writing there needs the right to.
+func (m *Memory) local(pd PD, l Local, write bool) (span, bool) {
+	s, ok := m.span(pd, l.Key, l.VA, l.Length)
+	return s, ok && (!write || s.mr == nil || s.mr.Access.LocalWrite)
 }

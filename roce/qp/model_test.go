@@ -2,6 +2,7 @@ package qp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -60,6 +61,8 @@ func (w *badWire) deliver(now unit.Time) {
 type message struct {
 	wr WR
 	at int // offset in the receiver's memory
+
+	before uint64 // atomic: what it must find
 }
 
 // Over a wire that loses, repeats, reorders and damages, every message arrives whole, once and in
@@ -74,18 +77,7 @@ func TestBadWire(t *testing.T) {
 		a.fill(byte(w.rng.Uint32()))
 		messages := makeMessages(t, a, b)
 		run(tb, w, a, b, messages)
-		sent, got := 0, 0
-		for _, m := range messages {
-			src := a.region.Bytes[m.wr.Local.VA-a.region.VA:][:m.wr.Local.Length]
-			if !bytes.Equal(b.region.Bytes[m.at:m.at+len(src)], src) {
-				t.Fatalf("message %d: memory differs", m.wr.ID)
-			}
-			sent += len(src)
-		}
-		got = int(b.Stats.BytesReceived)
-		if sent != got || a.Stats.BytesAcked != uint64(sent) {
-			t.Fatalf("%d bytes posted, %d placed, %d acknowledged", sent, got, a.Stats.BytesAcked)
-		}
+		checkMemory(t, a, b, messages)
 		if w.faults == 0 && a.Stats.PacketsRetransmitted != 0 && a.counters.RNRNakRetryErr == 0 {
 			t.Fatal("retransmissions without a fault")
 		}
@@ -94,16 +86,72 @@ func TestBadWire(t *testing.T) {
 
 type fatal struct{ *rapid.T }
 
+// The memories of both: what a sends stands in front, what it fetches goes to fetchedAt; what b
+// receives stands in front, and a counter in the last eight bytes.
+const (
+	fetchedAt = regionSize / 2 // of 20 messages of 3000 bytes at 1600: half overwrites half
+	counterAt = regionSize - AtomicLen
+	stride    = 1600
+)
+
 func makeMessages(t *rapid.T, a, b *side) (all []message) {
-	at := 0
+	binary.NativeEndian.PutUint64(b.region.Bytes[counterAt:], 0)
+	at, adds := 0, uint64(0)
 	for i := range rapid.IntRange(1, 20).Draw(t, "messages") {
 		n := rapid.OneOf(rapid.IntRange(0, 300), rapid.IntRange(0, 3000)).Draw(t, "size")
 		m := message{at: at, wr: WR{ID: uint64(i), Imm: uint32(i), Local: a.local(i*7, n),
-			Op: Op(rapid.IntRange(int(Send), int(WriteImm)).Draw(t, "op")), Remote: b.remote(at)}}
+			Op:     Op(rapid.IntRange(int(Send), int(operations)-1).Draw(t, "op")),
+			Remote: b.remote(at)}}
+		switch op := m.wr.Op; {
+		case op == Read:
+			n = min(n, stride)
+			m.wr.Local = a.local(fetchedAt+i*stride, n)
+			m.at, m.wr.Remote = i*stride, a.peerOfRead(b, i)
+		case op.Atomic():
+			m.wr.Local, m.wr.Remote = a.local(fetchedAt+i*stride, AtomicLen), b.remote(counterAt)
+			m.before = adds
+			m.wr.Atomic = ib.AtomicOperands{SwapAdd: 1, Compare: 0}
+			if op == CmpSwap { // only right in its place in the order
+				m.wr.Atomic = ib.AtomicOperands{SwapAdd: adds + 1, Compare: adds}
+			}
+			adds++
+		default:
+			at += n
+		}
 		all = append(all, m)
-		at += n
 	}
 	return all
+}
+
+// peerOfRead is where b keeps what message i reads: a pattern in a region that nobody writes.
+func (s *side) peerOfRead(b *side, i int) Remote {
+	return Remote{VA: b.library.VA + uint64(i*stride), RKey: b.library.Key}
+}
+
+// checkMemory compares every byte that went either way with where it came from.
+func checkMemory(t *rapid.T, a, b *side, messages []message) {
+	sent, fetched := 0, 0
+	for _, m := range messages {
+		mine := a.region.Bytes[m.wr.Local.VA-a.region.VA:][:m.wr.Local.Length]
+		theirs := b.region.Bytes[min(m.at, counterAt):]
+		switch op := m.wr.Op; {
+		case op == Read:
+			theirs = b.library.Bytes[m.at:]
+			fetched += len(mine)
+		case op.Atomic():
+			theirs = binary.NativeEndian.AppendUint64(nil, m.before)
+			fetched += len(mine)
+		default:
+			sent += len(mine)
+		}
+		if !bytes.Equal(mine, theirs[:len(mine)]) {
+			t.Fatalf("message %d, %v: memory differs", m.wr.ID, m.wr.Op)
+		}
+	}
+	if a.Stats.BytesAcked != uint64(sent) || b.Stats.BytesReceived != uint64(sent) ||
+		a.Stats.BytesReceived != uint64(fetched) {
+		t.Fatalf("%d bytes posted, %d to fetch; %+v and %+v", sent, fetched, a.Stats, b.Stats)
+	}
 }
 
 // run drives both QPs until every message is complete on both sides.
@@ -111,7 +159,7 @@ func run(t fatal, w *badWire, a, b *side, messages []message) {
 	now := unit.Time(0)
 	posted, received, done, wanted := 0, 0, 0, []int{}
 	for i := range messages {
-		if messages[i].wr.Op != Write {
+		if op := messages[i].wr.Op; op < Write || op == WriteImm {
 			wanted = append(wanted, i)
 		}
 	}
@@ -133,6 +181,7 @@ func run(t fatal, w *badWire, a, b *side, messages []message) {
 		w.send(now, b, a.next(now))
 		w.send(now, b, a.answer())
 		w.send(now, a, b.answer())
+		w.send(now, a, b.next(now))
 		now += 300
 		w.deliver(now)
 		a.Wake(now)

@@ -40,6 +40,8 @@ type Config struct {
 	SendQueue      int // work requests
 	ReceiveQueue   int
 	MaxOutstanding int         // packets sent and not acknowledged
+	ReadDepth      int         // READs and atomics in flight, as requester; 0 refuses them
+	Resources      int         // READs and atomics of the peer that are kept, as responder
 	AckEvery       int         // ask for an acknowledgement every so many packets
 	Timeout        uint8       // code: 4.096 us x 2^Timeout; 0 is never. IBTA 9.7.6.1.3
 	RetryCount     uint8       // retransmissions without progress, 0 to 7
@@ -47,10 +49,12 @@ type Config struct {
 	MinRNRTimer    ib.RNRTimer // what we tell a peer when no receive is posted
 }
 
-// DefaultConfig has perftest's values where it has any, and rxe's distance of acknowledgements.
+// DefaultConfig has perftest's values where it has any, rxe's distance of acknowledgements and
+// mlx5's bound on READs and atomics (max_qp_rd_atom).
 func DefaultConfig() Config {
 	return Config{MTU: 1024, SendQueue: 128, ReceiveQueue: 128, MaxOutstanding: 8192,
-		AckEvery: 64, Timeout: 14, RetryCount: 7, RNRRetry: 7, MinRNRTimer: 12}
+		ReadDepth: 16, Resources: 16, AckEvery: 64, Timeout: 14, RetryCount: 7, RNRRetry: 7,
+		MinRNRTimer: 12}
 }
 
 // rnrForEver is the retry count that never runs out. IBTA 9.7.5.2.8.
@@ -76,13 +80,15 @@ func New(cfg Config, mem *Memory, cq *CQ, counters *Counters) *QP {
 	q := &QP{cfg: cfg, mem: mem, cq: cq, counters: counters}
 	q.req.queue = newQueue[sendWQE](cfg.SendQueue)
 	q.resp.queue = newQueue[receiveWQE](cfg.ReceiveQueue)
+	q.resp.kept = newQueue[resource](max(cfg.Resources, 1))
 	q.clear()
 	return q
 }
 
 func (q *QP) clear() {
 	q.req = requester{queue: q.req.queue, deadline: unit.Never, rnrUntil: unit.Never}
-	q.resp = responder{queue: q.resp.queue}
+	q.resp.kept.head = q.resp.kept.tail
+	q.resp = responder{queue: q.resp.queue, kept: q.resp.kept, due: q.resp.kept.tail}
 }
 
 // QPN is the queue pair's number.
@@ -118,7 +124,8 @@ func (q *QP) ReadyToSend(psn ib.PSN) error {
 		return err
 	}
 	r := &q.req
-	r.unacked, r.next, r.highest, r.posted = psn, psn, psn, psn
+	first := seq(psn)
+	r.unacked, r.next, r.highest, r.posted = first, first, first, first
 	return nil
 }
 
@@ -131,10 +138,11 @@ func (q *QP) Reset() {
 	q.clear()
 }
 
-// Fail goes to ERR: every work request completes as flushed.
+// Fail goes to ERR: every work request completes as flushed, and no answer goes out any more.
 func (q *QP) Fail() {
 	if q.state != StateReset {
 		q.flush()
+		q.resp.nak, q.resp.ackOwed, q.resp.due = 0, false, q.resp.kept.tail
 	}
 }
 
@@ -146,7 +154,8 @@ func (q *QP) enter(from, to State) error {
 	return nil
 }
 
-// flush ends all work: the state is ERR and no timer runs. A NAK that is owed still goes out.
+// flush ends all work: the state is ERR and no timer runs. A NAK that is owed still goes out, and
+// so do the answers to what came before.
 func (q *QP) flush() {
 	q.state = StateErr
 	q.req.deadline, q.req.rnrUntil = unit.Never, unit.Never
@@ -186,6 +195,10 @@ func (c *Config) Validate() (faults []error) {
 	must(c.ReceiveQueue > 0, "receive_queue: %d is not positive", c.ReceiveQueue)
 	must(c.MaxOutstanding > 0 && c.MaxOutstanding < ib.MaxPSNWindow,
 		"max_outstanding: %d is not in 1..%d", c.MaxOutstanding, ib.MaxPSNWindow-1)
+	must(c.ReadDepth >= 0 && c.ReadDepth <= maxResources,
+		"read_depth: %d is not in 0..%d", c.ReadDepth, maxResources)
+	must(c.Resources >= 0 && c.Resources <= maxResources,
+		"resources: %d is not in 0..%d", c.Resources, maxResources)
 	must(c.AckEvery > 0, "ack_every: %d is not positive", c.AckEvery)
 	must(c.Timeout < 32, "timeout: code %d is not in 0..31", c.Timeout)
 	must(c.RetryCount < 8, "retry_count: %d is not in 0..7", c.RetryCount)

@@ -33,6 +33,20 @@ func TestRefusals(t *testing.T) {
 			b.region.PD = 2
 			return WR{Op: Write, Local: a.local(0, 9), Remote: b.remote(0)}
 		}, RemoteAccess},
+		{"no right to read", func(a, b *side) WR {
+			b.region.Access.RemoteRead = false
+			return WR{Op: Read, Local: a.local(0, 9), Remote: b.remote(0)}
+		}, RemoteAccess},
+		{"READ beyond the end", func(a, b *side) WR {
+			return WR{Op: Read, Local: a.local(0, 300), Remote: b.remote(regionSize - 299)}
+		}, RemoteAccess},
+		{"no right to atomics", func(a, b *side) WR {
+			b.region.Access.RemoteAtomic = false
+			return WR{Op: FetchAdd, Local: a.local(0, 8), Remote: b.remote(0)}
+		}, RemoteAccess},
+		{"atomic beyond the end", func(a, b *side) WR {
+			return WR{Op: CmpSwap, Local: a.local(0, 8), Remote: b.remote(regionSize)}
+		}, RemoteAccess},
 		{"SEND longer than the receive", func(a, b *side) WR {
 			b.region.Access.LocalWrite = true
 			_ = b.PostReceive(ReceiveWR{Local: b.local(0, 299)})
@@ -80,7 +94,14 @@ func TestInsanePackets(t *testing.T) {
 			ib.NAKInvalidRequest},
 		{"ACK of what was never sent", ib.Outgoing{Opcode: ib.Acknowledge, PSN: 1000,
 			AETH: ib.Acknowledgement{Syndrome: ib.SyndromeACK}}, frame.DropUnexpected, 0},
-		{"READ", ib.Outgoing{Opcode: ib.ReadRequest}, frame.DropUnexpected, 0},
+		{"READ response that nobody asked for", ib.Outgoing{Opcode: ib.ReadResponseOnly, PSN: 100},
+			frame.DropUnexpected, 0},
+		{"READ of too much", ib.Outgoing{Opcode: ib.ReadRequest,
+			RDMA: ib.RDMA{Length: MaxMessage + 1}}, 0, ib.NAKInvalidRequest},
+		{"atomic out of line", ib.Outgoing{Opcode: ib.FetchAdd, RDMA: ib.RDMA{VA: 4}}, 0,
+			ib.NAKInvalidRequest},
+		{"SEND with invalidate", ib.Outgoing{Opcode: ib.SendOnlyInvalidate}, 0,
+			ib.NAKInvalidRequest},
 		{"unreliable", ib.Outgoing{Opcode: 0x24, Payload: full}, frame.DropUnexpected, 0},
 	} {
 		a, b := pair(t, nil)

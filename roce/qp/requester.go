@@ -10,19 +10,22 @@ import (
 //	queue:  | acknowledged ... head | in flight ... sending | not yet sent ... tail |
 //	PSNs:                   unacked <= next <= highest <= posted
 //
-// Going back moves next, not highest: packets below highest are retransmissions.
+// Going back moves next, not highest: packets below highest are retransmissions. A READ takes as
+// many PSNs as its answer has packets, but is one packet itself. IBTA 9.7.3.
 type requester struct {
 	queue   queue[sendWQE]
 	sending uint64 // position of the request that next belongs to
 
-	unacked ib.PSN // oldest not acknowledged
-	next    ib.PSN // what Next will send
-	highest ib.PSN // first never sent
-	posted  ib.PSN // first not yet given to a work request
+	unacked seq // oldest not acknowledged
+	next    seq // what Next will send
+	highest seq // first never sent
+	posted  seq // first not yet given to a work request
 
-	sinceAck int    // packets since the last AckReq
-	asked    ib.PSN // the last AckReq went with this
-	waiting  bool   // an AckReq is not yet answered
+	fetching int // READs and atomics between head and sending
+	sinceAck int // packets since the last AckReq
+	asked    seq // the answer to the last AckReq covers this
+	waiting  bool
+	implied  bool // went back for a missing answer, and nothing has come since
 
 	deadline unit.Time // retransmission timer
 	rnrUntil unit.Time // no sending before
@@ -36,34 +39,57 @@ func (q *QP) Post(wr WR) error {
 	if wr.Local.Length < 0 || wr.Local.Length > MaxMessage {
 		return ErrLength
 	}
-	if wr.Op > WriteImm || q.state < StateRTS {
+	if q.state < StateRTS {
 		return ErrState
 	}
-	data, ok := q.mem.local(q.cfg.PD, wr.Local, false)
+	if wr.Op >= operations || wr.Op.Fetches() && q.cfg.ReadDepth == 0 {
+		return ErrOp
+	}
+	if wr.Op.Atomic() && wr.Local.Length != AtomicLen {
+		return ErrLength
+	}
+	local, ok := q.mem.local(q.cfg.PD, wr.Local, wr.Op.Fetches())
 	if !ok {
 		return ErrLocal
 	}
-	packets := max(1, (len(data)+q.cfg.MTU-1)/q.cfg.MTU)
-	if r.queue.full() || r.posted.Sub(r.unacked)+packets > ib.MaxPSNWindow-1 || !q.cq.reserve() {
+	packets := q.packets(len(local.bytes))
+	if wr.Op == Read && packets >= seq(ib.MaxPSNWindow) {
+		return ErrLength // its answer would not fit half of the PSNs, IBTA 9.7.2
+	}
+	if r.queue.full() || !q.cq.reserve() {
 		return ErrQueueFull
 	}
-	*r.queue.push() = sendWQE{wr: wr, data: data, psn: r.posted, packets: packets}
-	r.posted = r.posted.Add(packets)
+	*r.queue.push() = sendWQE{id: wr.ID, op: wr.Op, imm: wr.Imm, remote: wr.Remote,
+		atomic: wr.Atomic, local: local, first: r.posted, packets: packets}
+	r.posted += packets
 	if q.state == StateErr {
 		q.completeSend(Flushed)
 	}
 	return nil
 }
 
+// packets is how many a message of n bytes takes: at least one.
+func (q *QP) packets(n int) seq { return seq(max(1, (n+q.cfg.MTU-1)/q.cfg.MTU)) }
+
 // Pending reports whether Next has a packet now. window bounds the bytes in flight, counted in
 // full packets; zero is no bound.
-func (q *QP) Pending(window unit.Bytes) bool {
+func (q *QP) Pending(window unit.Bytes) bool { return q.readDue() || q.requestDue(window) }
+
+func (q *QP) requestDue(window unit.Bytes) bool {
 	r := &q.req
 	return q.state == StateRTS && r.next != r.posted && r.rnrUntil == unit.Never &&
-		q.outstanding() < q.limit(window)
+		q.outstanding() < q.limit(window) && q.admits(r.queue.at(r.sending))
 }
 
-func (q *QP) outstanding() int { return q.req.next.Sub(q.req.unacked) }
+// admits judges what depends on the request itself: READs and atomics in flight are bounded by
+// what the peer can keep, IBTA 9.4.4, and by the PSNs.
+func (q *QP) admits(w *sendWQE) bool {
+	r := &q.req
+	return !w.op.Fetches() || r.fetching < q.cfg.ReadDepth &&
+		w.end()-r.unacked < seq(ib.MaxPSNWindow)
+}
+
+func (q *QP) outstanding() int { return int(q.req.next - q.req.unacked) }
 
 func (q *QP) limit(window unit.Bytes) int {
 	if window == 0 {
@@ -72,60 +98,83 @@ func (q *QP) limit(window unit.Bytes) int {
 	return min(q.cfg.MaxOutstanding, max(1, int(window)/q.cfg.MTU))
 }
 
-// Next fills in the next request packet and reports whether there is one. o.Payload is memory
-// of the work request, to be copied at once.
+// Next fills in the next packet that may be large, a request or an answer to a READ, and reports
+// whether there is one: what congestion control paces. o.Payload is memory of a region, to be
+// copied at once. Requests and answers take turns.
 func (q *QP) Next(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool {
-	if !q.Pending(window) {
-		return false
+	request := q.requestDue(window)
+	if q.readDue() && !(request && q.resp.served) {
+		q.resp.served = true
+		return q.readResponse(o)
 	}
+	q.resp.served = false
+	return request && q.nextRequest(now, window, o)
+}
+
+func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool {
 	r := &q.req
 	w := r.queue.at(r.sending)
-	i := r.next.Sub(w.psn)
-	data := w.data[min(i*q.cfg.MTU, len(w.data)):min((i+1)*q.cfg.MTU, len(w.data))]
-	o.Opcode, o.PSN, o.Payload = w.opcode(i), r.next, data
-	o.RDMA = ib.RDMA{VA: w.wr.Remote.VA, RKey: w.wr.Remote.RKey, Length: uint32(len(w.data))}
-	o.Imm = w.wr.Imm
-	if o.AckReq = q.asks(i == w.packets-1, window); o.AckReq {
-		q.asked(now)
+	if !w.local.live() {
+		q.failSending(LocalProtection)
+		return false
 	}
-	q.sent(len(data))
-	if i == w.packets-1 {
+	i := r.next - w.first
+	*o = ib.Outgoing{PSN: r.next.psn(), Imm: w.imm, Atomic: w.atomic,
+		RDMA: ib.RDMA{VA: w.remote.VA, RKey: w.remote.RKey, Length: uint32(len(w.local.bytes))}}
+	taken := seq(1)
+	if w.op.Fetches() {
+		o.Opcode, taken = fetchOpcodes[w.op], w.packets-i
+		o.RDMA.VA += uint64(i) * uint64(q.cfg.MTU) // resumed behind what has come
+		o.RDMA.Length -= uint32(i) * uint32(q.cfg.MTU)
+		r.fetching++
+	} else {
+		o.Opcode, o.Payload = w.opcode(i), q.piece(w.local.bytes, int(i))
+	}
+	last := i+taken == w.packets
+	if o.AckReq = q.asks(w, last, window); o.AckReq {
+		q.asked(now, r.next+taken-1)
+	}
+	q.sent(len(o.Payload), taken)
+	if last {
 		r.sending++
 	}
 	return true
 }
 
+// piece is the payload of packet i of a message.
+func (q *QP) piece(b []byte, i int) []byte {
+	return b[min(i*q.cfg.MTU, len(b)):min((i+1)*q.cfg.MTU, len(b))]
+}
+
 // asks decides whether the next packet asks for an acknowledgement: the last of a message does,
 // one in every AckEvery, the one that exhausts the window; and each if congestion control has a
 // window of its own, which may shrink below what is in flight.
-func (q *QP) asks(last bool, window unit.Bytes) bool {
+func (q *QP) asks(w *sendWQE, last bool, window unit.Bytes) bool {
 	q.req.sinceAck++
-	return last || window != 0 || q.req.sinceAck >= q.cfg.AckEvery ||
+	return last || w.op.Fetches() || window != 0 || q.req.sinceAck >= q.cfg.AckEvery ||
 		q.outstanding()+1 >= q.cfg.MaxOutstanding
 }
 
 // asked starts the retransmission timer if none runs. It measures the wait for an answer, and so
 // runs only while one was asked for: however slow the pacing, it does not run out in between.
-func (q *QP) asked(now unit.Time) {
+func (q *QP) asked(now unit.Time, until seq) {
 	r := &q.req
-	r.sinceAck, r.asked, r.waiting = 0, r.next, true
+	r.sinceAck, r.asked, r.waiting = 0, until, true
 	if t := q.cfg.ackTimeout(); r.deadline == unit.Never && t > 0 {
 		r.deadline = now.Add(t)
 	}
 }
 
-func (q *QP) sent(n int) {
+func (q *QP) sent(n int, taken seq) {
 	r := &q.req
 	q.Stats.PacketsSent++
 	q.Stats.BytesSent += uint64(n)
-	if r.next.Before(r.highest) {
+	if r.next < r.highest {
 		q.Stats.PacketsRetransmitted++
 		q.Stats.BytesRetransmitted += uint64(n)
 	}
-	r.next = r.next.Add(1)
-	if r.highest.Before(r.next) {
-		r.highest = r.next
-	}
+	r.next += taken
+	r.highest = max(r.highest, r.next)
 }
 
 // opcodes by operation and place in the message.
@@ -136,62 +185,26 @@ var opcodes = [WriteImm + 1][4]ib.Opcode{
 	WriteImm: places(ib.WriteOnlyImm, ib.WriteFirst, ib.WriteMiddle, ib.WriteLastImm),
 }
 
+var fetchOpcodes = [operations]ib.Opcode{
+	Read: ib.ReadRequest, FetchAdd: ib.FetchAdd, CmpSwap: ib.CmpSwap}
+
 func places(only, first, middle, last ib.Opcode) [4]ib.Opcode {
 	return [4]ib.Opcode{ib.Only: only, ib.First: first, ib.Middle: middle, ib.Last: last}
 }
 
 // opcode is that of the i-th packet.
-func (w *sendWQE) opcode(i int) ib.Opcode {
-	place := ib.Middle
+func (w *sendWQE) opcode(i seq) ib.Opcode {
+	return opcodes[w.op][place(i == 0, i == w.packets-1)]
+}
+
+func place(first, last bool) ib.Place {
 	switch {
-	case w.packets == 1:
-		place = ib.Only
-	case i == 0:
-		place = ib.First
-	case i == w.packets-1:
-		place = ib.Last
+	case first && last:
+		return ib.Only
+	case first:
+		return ib.First
+	case last:
+		return ib.Last
 	}
-	return opcodes[w.wr.Op][place]
-}
-
-// goBack makes psn, which lies between unacked and highest, the next packet to send.
-func (q *QP) goBack(psn ib.PSN) {
-	r := &q.req
-	r.next, r.sinceAck, r.waiting, r.deadline = psn, 0, false, unit.Never
-	r.sending = r.queue.head
-	for r.sending != r.queue.tail {
-		w := r.queue.at(r.sending)
-		if psn.Before(w.psn.Add(w.packets)) {
-			break
-		}
-		r.sending++
-	}
-}
-
-// Wake handles the deadlines that have passed and reports whether the retransmission timer ran
-// out, which congestion control wants to know.
-func (q *QP) Wake(now unit.Time) (timeout bool) {
-	r := &q.req
-	if r.rnrUntil <= now {
-		r.rnrUntil = unit.Never
-	}
-	if r.deadline > now {
-		return false
-	}
-	if !q.retry(RetryExceeded) {
-		return true
-	}
-	q.counters.LocalAckTimeoutErr++
-	q.goBack(r.unacked)
-	return true
-}
-
-// retry spends one retransmission; if none is left it fails the oldest request and the QP.
-func (q *QP) retry(why Status) bool {
-	if q.req.retries >= q.cfg.RetryCount {
-		q.fail(why)
-		return false
-	}
-	q.req.retries++
-	return true
+	return ib.Middle
 }

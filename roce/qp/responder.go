@@ -13,14 +13,19 @@ type responder struct {
 	msn      ib.MSN
 
 	verb  ib.Verb // of the message in progress; NoVerb between messages
-	dest  []byte  // where the rest of it goes
+	dest  span    // where the rest of it goes
 	total int     // bytes of it so far
 	held  receiveWQE
 	holds bool // a receive is taken and not completed
 
+	kept   queue[resource] // READs and atomics, answered or not
+	due    uint64          // position of the first in kept that is owed an answer
+	served bool            // the last packet from Next was an answer
+
 	ackOwed bool
 	nak     ib.Syndrome // owed; zero is none
-	nakSent bool        // for the gap we are in: one NAK a gap, IBTA 9.7.5.2.4
+	nakPSN  ib.PSN
+	nakSent bool // for the gap we are in: one NAK a gap, IBTA 9.7.5.2.4
 }
 
 func (r *responder) take() {
@@ -40,14 +45,14 @@ func (q *QP) PostReceive(wr ReceiveWR) error {
 	if q.state < StateInit {
 		return ErrState
 	}
-	data, ok := q.mem.local(q.cfg.PD, wr.Local, true)
+	local, ok := q.mem.local(q.cfg.PD, wr.Local, true)
 	if !ok {
 		return ErrLocal
 	}
 	if q.resp.queue.full() || !q.cq.reserve() {
 		return ErrQueueFull
 	}
-	*q.resp.queue.push() = receiveWQE{id: wr.ID, data: data}
+	*q.resp.queue.push() = receiveWQE{id: wr.ID, local: local}
 	if q.state == StateErr {
 		q.resp.take()
 		q.completeReceive(Flushed, nil)
@@ -64,46 +69,78 @@ func (q *QP) Receive(now unit.Time, p *ib.Packet) (Acked, frame.Reason) {
 	if p.Info.Transport != ib.RC || p.BTH.PKey()&0x7fff != ib.DefaultPKey&0x7fff {
 		return Acked{}, frame.DropUnexpected
 	}
+	if p.Info.Request() {
+		return Acked{}, q.receiveRequest(p)
+	}
+	if q.state != StateRTS {
+		return Acked{}, frame.DropUnexpected
+	}
 	switch p.Info.Verb {
 	case ib.Ack:
 		return q.receiveAck(now, p)
-	case ib.Send, ib.Write:
-		q.receiveRequest(p)
-		return Acked{}, frame.NoReason
+	case ib.ReadReply, ib.AtomicReply:
+		return q.receiveFetched(now, p)
 	}
 	return Acked{}, frame.DropUnexpected
 }
 
 // receiveRequest sorts by PSN: the expected one is executed. IBTA 9.7.4.1.
-func (q *QP) receiveRequest(p *ib.Packet) {
+func (q *QP) receiveRequest(p *ib.Packet) frame.Reason {
 	r := &q.resp
 	switch d := p.BTH.PSN().Sub(r.expected); {
-	case d < 0: // executed before: acknowledge again, IBTA 9.7.5.1.1
+	case d < 0:
 		q.counters.DuplicateRequest++
-		r.ackOwed = true
-		return
+		return q.duplicate(p)
 	case d > 0:
 		q.counters.OutOfSequence++
 		if !r.nakSent {
-			r.nak, r.nakSent = ib.NAKSequence, true
+			q.refuseWith(ib.NAKSequence)
 		}
-		return
+		return frame.NoReason
 	}
 	r.nakSent, r.nak = false, 0
 	if syn := q.execute(p); syn != ib.SyndromeACK {
-		r.nak, r.nakSent = syn, true
+		q.refuseWith(syn)
 		if !syn.IsRNR() {
 			q.refuse(syn)
 		}
-		return
+	}
+	return frame.NoReason
+}
+
+// refuseWith owes the peer a NAK for the packet that is expected.
+func (q *QP) refuseWith(syn ib.Syndrome) {
+	r := &q.resp
+	r.nak, r.nakPSN, r.nakSent = syn, r.expected, true
+}
+
+// execute carries out one packet and returns ACK, or why not. RNR changes nothing, so that the
+// packet can come again; any other refusal ends the QP.
+func (q *QP) execute(p *ib.Packet) ib.Syndrome {
+	r := &q.resp
+	if v := p.Info.Verb; v == ib.Read || v == ib.Atomic {
+		return q.keep(p)
+	}
+	if syn := q.receiveData(p); syn != ib.SyndromeACK {
+		return syn
 	}
 	r.expected = r.expected.Add(1)
 	r.ackOwed = r.ackOwed || p.BTH.AckReq()
+	return ib.SyndromeACK
 }
 
-// execute places one packet and returns ACK, or why not. RNR changes nothing, so that the packet
-// can come again; any other refusal ends the QP.
-func (q *QP) execute(p *ib.Packet) ib.Syndrome {
+// duplicate answers what was executed before, IBTA 9.7.5.1.1: data is acknowledged again, READs
+// are executed again, atomics are answered from memory.
+func (q *QP) duplicate(p *ib.Packet) frame.Reason {
+	if v := p.Info.Verb; v == ib.Read || v == ib.Atomic {
+		return q.again(p)
+	}
+	q.resp.ackOwed = true
+	return frame.NoReason
+}
+
+// receiveData places one packet of a SEND or a WRITE.
+func (q *QP) receiveData(p *ib.Packet) ib.Syndrome {
 	r, i := &q.resp, p.Info
 	if (r.verb == ib.NoVerb) != i.Place.Starts() || (r.verb != ib.NoVerb && r.verb != i.Verb) ||
 		!q.lengthFits(len(p.Payload), i.Place) || i.Has.IETH {
@@ -122,14 +159,17 @@ func (q *QP) execute(p *ib.Packet) ib.Syndrome {
 	if needsReceive {
 		r.take()
 	}
-	if len(p.Payload) > len(r.dest) {
+	if len(p.Payload) > len(r.dest.bytes) {
 		return ib.NAKInvalidRequest
 	}
-	if i.Verb == ib.Write && i.Place.Ends() && len(p.Payload) != len(r.dest) {
+	if i.Verb == ib.Write && i.Place.Ends() && len(p.Payload) != len(r.dest.bytes) {
 		return ib.NAKInvalidRequest // shorter than its RETH said
 	}
-	n := copy(r.dest, p.Payload)
-	r.dest, r.total = r.dest[n:], r.total+n
+	if !r.dest.live() {
+		return r.lost()
+	}
+	n := copy(r.dest.bytes, p.Payload)
+	r.dest.bytes, r.total = r.dest.bytes[n:], r.total+n
 	q.Stats.BytesReceived += uint64(n)
 	if i.Place.Ends() {
 		q.end(p)
@@ -148,19 +188,24 @@ func (q *QP) lengthFits(n int, place ib.Place) bool {
 	return n <= q.cfg.MTU
 }
 
+// lost is the refusal when a region was deregistered under a message: the peer's own fault if it
+// named it, ours if it is that of a receive.
+func (r *responder) lost() ib.Syndrome {
+	if r.verb == ib.Write {
+		return ib.NAKRemoteAccess
+	}
+	return ib.NAKRemoteOperational
+}
+
 // begin finds out where a new message goes.
 func (q *QP) begin(p *ib.Packet) ib.Syndrome {
 	r := &q.resp
 	if p.Info.Verb == ib.Send {
-		r.dest = r.queue.at(r.queue.head).data
+		r.dest = r.queue.at(r.queue.head).local
 	} else {
-		n := p.RETH.Length()
-		if n > MaxMessage {
-			return ib.NAKInvalidRequest
-		}
-		dest, ok := q.mem.remoteWrite(q.cfg.PD, p.RETH.RKey(), p.RETH.VA(), int(n))
-		if !ok {
-			return ib.NAKRemoteAccess
+		dest, syn := q.target(p.Info.Verb, p.RETH)
+		if syn != ib.SyndromeACK {
+			return syn
 		}
 		r.dest = dest
 		q.counters.RxWriteRequests++
@@ -169,10 +214,23 @@ func (q *QP) begin(p *ib.Packet) ib.Syndrome {
 	return ib.SyndromeACK
 }
 
+// target is the memory that a RETH names, if the peer may do that there. IBTA 9.7.4.1.
+func (q *QP) target(verb ib.Verb, h *ib.RETH) (span, ib.Syndrome) {
+	n := h.Length()
+	if n > MaxMessage {
+		return span{}, ib.NAKInvalidRequest
+	}
+	s, ok := q.mem.remote(q.cfg.PD, Remote{VA: h.VA(), RKey: h.RKey()}, int(n), verb)
+	if !ok {
+		return span{}, ib.NAKRemoteAccess
+	}
+	return s, ib.SyndromeACK
+}
+
 // end counts the message and completes the receive that it used.
 func (q *QP) end(p *ib.Packet) {
 	r := &q.resp
-	r.msn, r.verb, r.dest = r.msn.Next(), ib.NoVerb, nil
+	r.msn, r.verb, r.dest = r.msn.Next(), ib.NoVerb, span{}
 	if r.holds {
 		q.completeReceive(Success, p.Imm)
 	}
@@ -196,36 +254,21 @@ func (q *QP) completeReceive(s Status, imm *ib.ImmDt) {
 
 // refuse ends the QP after a request that must not be executed; the NAK still goes out.
 func (q *QP) refuse(syn ib.Syndrome) {
-	if syn == ib.NAKRemoteAccess {
+	switch syn {
+	case ib.NAKRemoteAccess:
 		q.counters.RespRemoteAccessErrors++
-	} else {
+	case ib.NAKRemoteOperational:
+		q.counters.RespRemoteOperationalErrors++
+	default:
 		q.counters.RespRemoteInvalidRequest++
 	}
 	if q.resp.holds && q.resp.verb == ib.Send {
-		q.counters.RespLocalLengthError++
-		q.completeReceive(LocalLength, nil)
+		if syn == ib.NAKRemoteOperational {
+			q.completeReceive(LocalProtection, nil)
+		} else {
+			q.counters.RespLocalLengthError++
+			q.completeReceive(LocalLength, nil)
+		}
 	}
 	q.flush()
-}
-
-// HasResponse reports whether NextResponse has a packet.
-func (q *QP) HasResponse() bool { return q.resp.nak != 0 || q.resp.ackOwed }
-
-// NextResponse fills in the next answer to the peer and reports whether there is one. Whatever
-// was asked for since the last answer is answered by one: an ACK stands for all before it, and
-// a NAK acknowledges what came before the packet it names.
-func (q *QP) NextResponse(o *ib.Outgoing) bool {
-	r := &q.resp
-	if !q.HasResponse() {
-		return false
-	}
-	*o = ib.Outgoing{Opcode: ib.Acknowledge}
-	o.AETH.MSN = r.msn
-	if r.nak != 0 {
-		o.PSN, o.AETH.Syndrome = r.expected, r.nak
-	} else {
-		o.PSN, o.AETH.Syndrome = r.expected.Add(-1), ib.SyndromeACK
-	}
-	r.nak, r.ackOwed = 0, false
-	return true
 }

@@ -16,12 +16,24 @@ const (
 	SendImm
 	Write
 	WriteImm
+	Read
+	FetchAdd
+	CmpSwap
 	Receive
+	operations = Receive // of the send queue
 )
 
-var opNames = [...]string{"send", "send_imm", "write", "write_imm", "receive"}
+var opNames = [...]string{"send", "send_imm", "write", "write_imm", "read", "fetch_add",
+	"cmp_swap", "receive"}
 
 func (o Op) String() string { return opNames[o] }
+
+// Fetches reports whether the answer brings bytes from the peer, into the local memory of the
+// work request.
+func (o Op) Fetches() bool { return o == Read || o.Atomic() }
+
+// Atomic reports FETCH_ADD and CMP_SWAP.
+func (o Op) Atomic() bool { return o == FetchAdd || o == CmpSwap }
 
 // Local names bytes in a region of the caller's own.
 type Local struct {
@@ -30,19 +42,24 @@ type Local struct {
 	Length int // 0 to MaxMessage
 }
 
-// Remote names where in the peer's memory a WRITE goes.
+// Remote names where in the peer's memory a WRITE, READ or atomic goes.
 type Remote struct {
 	VA   uint64
 	RKey uint32
 }
 
+// AtomicLen is what an atomic works on: an integer of 64 bits, in the byte order of the machine
+// whose memory it is. IBTA 9.4.5.
+const AtomicLen = 8
+
 // WR is a work request for the send queue.
 type WR struct {
 	ID     uint64 // comes back in the completion
 	Op     Op
-	Local  Local
-	Remote Remote // WRITE only
+	Local  Local  // bytes to send; for what fetches, where they go
+	Remote Remote // WRITE, READ and atomics
 	Imm    uint32 // with immediate only
+	Atomic ib.AtomicOperands
 }
 
 // ReceiveWR is a buffer for one incoming SEND, or a place for one immediate.
@@ -58,21 +75,37 @@ const MaxMessage = 1 << 31
 var (
 	ErrQueueFull = errors.New("work queue or completion queue is full")
 	ErrState     = errors.New("QP is in the wrong state")
+	ErrOp        = errors.New("operation is not offered by this QP")
 	ErrLocal     = errors.New("local protection: not bytes of a region of this domain")
 	ErrLength    = fmt.Errorf("message is longer than %d bytes", MaxMessage)
 )
 
+// seq is a PSN that does not wrap: its low 24 bits are the PSN. A requester counts in these, so
+// that what is posted may be any number of packets; only what is in flight is bounded.
+type seq int64
+
+func (s seq) psn() ib.PSN { return ib.MakePSN(uint32(s)) }
+
+// near is the position nearest to s that has this PSN.
+func (s seq) near(p ib.PSN) seq { return s + seq(p.Sub(s.psn())) }
+
 // sendWQE is a work request in the send queue.
 type sendWQE struct {
-	wr      WR
-	data    []byte
-	psn     ib.PSN // of its first packet
-	packets int
+	id      uint64
+	op      Op
+	imm     uint32
+	remote  Remote
+	atomic  ib.AtomicOperands
+	local   span
+	first   seq // of its first packet, or of the first of the answer to it
+	packets seq // PSNs that it takes
 }
 
+func (w *sendWQE) end() seq { return w.first + w.packets }
+
 type receiveWQE struct {
-	id   uint64
-	data []byte
+	id    uint64
+	local span
 }
 
 // queue is a ring of fixed size; positions count up and never wrap in practice.

@@ -138,11 +138,7 @@ func (r Raw) JSON() []byte {
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// put sets one value and makes the levels above it.
-func (r Raw) put(table, key, field, value string) {
-	r.row(table, key)[field] = value
-}
-
+// row is a row, made if it is not there.
 func (r Raw) row(table, key string) map[string]string {
 	if r[table] == nil {
 		r[table] = make(map[string]map[string]string)
