@@ -22,9 +22,9 @@ func (l *Lab) Deadlock(ctx context.Context) (deadlock.Report, error) {
 // FindDeadlock is Deadlock for whoever reaches a lab's switches in another way.
 //
 // The switches answer one after the other while the lab goes on, so a cycle in what they say may
-// never have been: each of its pauses was there, but not all at once. So they are asked twice, and a
-// cycle counts if it is there again with each of its pauses as old as before. Then all of them were
-// there between the two rounds, and what a paused queue held it still holds.
+// never have been: each of its pauses was there, but not all at once. So they are asked twice, and
+// a cycle counts if it is there again with each of its pauses as old as before. Then all of them
+// were there between the two rounds, and what a paused queue held it still holds.
 func (i *Info) FindDeadlock(ask func(node string) (switchd.Waits, error)) (deadlock.Report, error) {
 	first, err := i.cycles(ask)
 	if err != nil || len(first.Cycles) == 0 {

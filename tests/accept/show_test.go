@@ -54,7 +54,7 @@ var shown = []struct{ command, text string }{
 	{"pri dro cou", "Ingress PG dropped"},
 }
 
-// TestShow: every show command in text and JSON, clear, and the exit codes, on a lab with an incast.
+// TestShow: every show command in text and JSON, clear, and exit codes, on a lab with an incast.
 func TestShow(t *testing.T) {
 	lab, c := upStarWith(t, stormy)
 	s := &star{t, lab, t.Context()}
