@@ -94,7 +94,8 @@ func New(cfg Config, mem *Memory, cq *CQ, counters *Counters) *QP {
 }
 
 func (q *QP) clear() {
-	q.req = requester{queue: q.req.queue, inline: q.req.inline, deadline: unit.Never, rnrUntil: unit.Never}
+	q.req = requester{queue: q.req.queue, inline: q.req.inline, deadline: unit.Never,
+		rnrUntil: unit.Never}
 	q.resp.kept.head = q.resp.kept.tail
 	q.resp = responder{queue: q.resp.queue, kept: q.resp.kept, due: q.resp.kept.tail}
 }

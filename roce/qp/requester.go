@@ -191,7 +191,8 @@ func (q *QP) piece(b []byte, i int) []byte {
 // window of its own, which may shrink below what is in flight.
 func (q *QP) asks(w *sendWQE, last bool, window unit.Bytes) bool {
 	q.req.sinceAck++
-	return last || w.op.Fetches() || window != 0 || q.req.limited(w) || q.req.sinceAck >= q.cfg.AckEvery ||
+	return last || w.op.Fetches() || window != 0 || q.req.limited(w) ||
+		q.req.sinceAck >= q.cfg.AckEvery ||
 		q.outstanding()+1 >= q.cfg.MaxOutstanding
 }
 
