@@ -62,6 +62,7 @@ abbreviated, as in 'rocelab sh pri wat sh'.`,
 	tree.addLeaf("pfcwd", o.pfcwdStats())
 	tree.addLeaf("interfaces", o.interfaceCounters())
 	tree.addLeaf("", o.events())
+	tree.addLeaf("", o.deadlock())
 	tree.addForwarding(o)
 	return c
 }

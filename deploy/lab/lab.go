@@ -30,6 +30,7 @@ type Lab struct {
 	lock     *os.File
 	net      network
 	launcher *launcher
+	metrics  *metricsServer // nil without a metrics port
 	procs    []*process
 	clients  map[string]*daemon.Client
 	slots    map[string]int
@@ -89,6 +90,9 @@ func (l *Lab) build(ctx context.Context) error {
 		return err
 	}
 	if err := l.announce(); err != nil {
+		return err
+	}
+	if err := l.serveMetrics(); err != nil {
 		return err
 	}
 	return l.writeInfo()
@@ -242,6 +246,10 @@ func (l *Lab) Logs(node string) string { return filepath.Join(l.Dir, node+".log"
 
 // Close ends the daemons and removes everything the lab made. It may be called twice.
 func (l *Lab) Close() error {
+	if l.metrics != nil {
+		l.metrics.close()
+		l.metrics = nil
+	}
 	l.Pause()
 	procs := l.procs
 	l.procs = nil

@@ -24,7 +24,7 @@ type Topology struct {
 	NIC    nicd.Config    `yaml:"nic,omitempty"`    // settings of every NIC; the port is filled in
 	Clock  Clock          `yaml:"clock,omitempty"`
 	// MetricsPort is the loopback port of the first node's metrics; the others follow in their
-	// order. 0 is none.
+	// order, and the lab's own after them. 0 is none.
 	MetricsPort int `yaml:"metrics_port,omitempty"`
 	// Faults are what goes wrong, by the lab's clock.
 	Faults []Fault `yaml:"faults,omitempty"`
@@ -112,8 +112,9 @@ func (t *Topology) Validate() (faults []daemon.Fault) {
 	if !nodeName.MatchString(t.Name) {
 		fault("name", "%q: want lower-case letters, digits and dashes", t.Name)
 	}
-	if t.MetricsPort < 0 || t.MetricsPort+len(t.Nodes) > 65536 {
-		fault("metrics_port", "%d: want 0, or ports for %d nodes", t.MetricsPort, len(t.Nodes))
+	if t.MetricsPort < 0 || t.MetricsPort+len(t.Nodes) > 65535 {
+		fault("metrics_port", "%d: want 0, or ports for %d nodes and the lab", t.MetricsPort,
+			len(t.Nodes))
 	}
 	kinds := make(map[string]Kind)
 	for i, n := range t.Nodes {

@@ -16,13 +16,19 @@ import (
 // upStar brings up the shipped star topology under a name of the test's own.
 func upStar(t *testing.T) (lab string, c *command) {
 	t.Helper()
+	return upStarWith(t, "")
+}
+
+// upStarWith is upStar with more keys in the topology.
+func upStarWith(t *testing.T, more string) (lab string, c *command) {
+	t.Helper()
 	lab = labName(t)
 	text, err := os.ReadFile("../../deploy/topologies/star.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	topology := strings.Replace(string(text), "name: star", "name: "+lab, 1)
-	topology = strings.Replace(topology, "metrics_port: 9465", "metrics_port: 0", 1)
+	topology = strings.Replace(topology, "metrics_port: 9465", "metrics_port: 0", 1) + more
 	file := filepath.Join(t.TempDir(), "star.yaml")
 	if err := os.WriteFile(file, []byte(topology), 0o644); err != nil {
 		t.Fatal(err)

@@ -2,13 +2,21 @@ package metrics
 
 import (
 	"bytes"
+	"context"
+	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"slices"
 	"testing"
 
+	client "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/deploy/lab"
+	"github.com/rocelab/rocelab/switchd/deadlock"
 	"github.com/rocelab/rocelab/tests/require"
 )
 
@@ -53,7 +61,21 @@ func scrape(t *testing.T) map[string][]byte {
 		}
 		pages[name] = page
 	}
+	pages["rocelab"] = labPage(t)
 	return pages
+}
+
+// labPage is what the owner of a lab exports.
+func labPage(t *testing.T) []byte {
+	t.Helper()
+	page := clock.Private(unit.Never)
+	registry := client.NewRegistry()
+	registry.MustRegister(lab.NewCollector(page.Status,
+		func(context.Context) (deadlock.Report, error) { return deadlock.Report{}, nil }))
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(answer,
+		httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	return answer.Body.Bytes()
 }
 
 var helpLine = regexp.MustCompile(`(?m)^# HELP (\S+) `)
@@ -72,7 +94,7 @@ func lint(t *testing.T, name string, page []byte) {
 	}
 }
 
-var metricName = regexp.MustCompile(`\b(?:switchd|nicd)_[a-z_]+\b`)
+var metricName = regexp.MustCompile(`\b(?:switchd|nicd|rocelab)_[a-z_]+\b`)
 
 // namesInRules returns the metrics that the rules look at. Names of recording rules have a colon
 // in front of what would match.
