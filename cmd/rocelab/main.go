@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) int {
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
-		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
+		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(), topCommand(),
 		checkCommand(), thresholdsCommand(), configCommand())
 	cobra.EnablePrefixMatching = true
 	root.SetArgs(spelled(args))
