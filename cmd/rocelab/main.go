@@ -56,8 +56,8 @@ func run(ctx context.Context, args []string) int {
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
-		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(), topCommand(),
-		checkCommand(), thresholdsCommand(), configCommand())
+		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
+		topCommand(), checkCommand(), thresholdsCommand(), configCommand())
 	cobra.EnablePrefixMatching = true
 	root.SetArgs(spelled(args))
 	usage := true
