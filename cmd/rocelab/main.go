@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string) int {
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
 		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
-		checkCommand(), thresholdsCommand(), configCommand())
+		topCommand(), checkCommand(), thresholdsCommand(), configCommand())
 	cobra.EnablePrefixMatching = true
 	root.SetArgs(spelled(args))
 	usage := true
