@@ -53,6 +53,11 @@ type FlowRequest struct {
 // Status is the answer to GET /v1/status.
 type Status struct {
 	daemon.Status
+	State
+}
+
+// State is what a NIC counted. The answer to GET /v1/sampled is that of the last sample.
+type State struct {
 	Counters map[string]uint64 `json:"counters"`  // mlx5's names
 	PausedNs int64             `json:"paused_ns"` // sum over the priorities
 	Flows    []FlowStatus      `json:"flows"`

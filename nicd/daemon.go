@@ -74,28 +74,8 @@ func (s *server) status(struct{}) (st Status, err error) {
 	st.Parameters = s.params
 	err = s.do(func(now unit.Time) error {
 		s.host.NIC().Snapshot(now, &s.snap)
-		for _, p := range s.snap.Pause {
-			st.PausedNs += p.RxPauseDuration.Nanoseconds()
-		}
-		st.Counters = counters(&s.snap)
-		for i := range s.host.Flows() {
-			st.Flows = append(st.Flows, s.flowStatus(i))
-		}
+		st.State = s.state()
 		return nil
 	})
 	return st, err
-}
-
-func (s *server) flowStatus(i int) FlowStatus {
-	f, stats := s.host.Flow(i)
-	out := FlowStatus{Name: f.Name, QPN: f.QPN, Messages: stats.Completed, Failed: stats.Failed,
-		State: map[string]float64{}}
-	if v := s.view(f.QPN); v != nil {
-		out.AckedBytes, out.Retransmitted = v.Stats.BytesAcked, v.Stats.PacketsRetransmitted
-		out.RateBps = int64(v.Rate)
-		for _, value := range v.CC[:v.CCValues] {
-			out.State[value.Name] = value.Value
-		}
-	}
-	return out
 }

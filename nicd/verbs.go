@@ -56,6 +56,7 @@ type verbs struct {
 	sampler *daemon.Sampler
 	qps     map[ib.QPN]*opened
 	gateway *Gateway // nil: none
+	sampled *State   // once the last sample was taken
 	snap    nic.Snapshot
 }
 
@@ -74,6 +75,16 @@ func (s *verbs) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "POST /v1/sample", s.sample)
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
+	})
+	daemon.Handle(mux, "GET /v1/sampled", func(struct{}) (out State, err error) {
+		err = s.do(func(unit.Time) error {
+			if s.sampled == nil {
+				return daemon.ErrSampling
+			}
+			out = *s.sampled
+			return nil
+		})
+		return out, err
 	})
 }
 
@@ -165,11 +176,13 @@ func (s *verbs) view(qpn ib.QPN) *nic.QPView {
 	return nil
 }
 
-// sample records every flow and every QP that exists now.
+// sample records every flow and every QP that exists now. With the last sample everything that the
+// NIC counted is kept.
 func (s *verbs) sample(r daemon.SampleRequest) (struct{}, error) {
 	columns := []string{ColumnPausedNs, ColumnCNPsSent}
 	var flows, qps []ib.QPN
 	err := s.do(func(now unit.Time) error {
+		s.sampled = nil
 		for i := range s.host.Flows() {
 			f, _ := s.host.Flow(i)
 			flows = append(flows, f.QPN)
@@ -185,8 +198,41 @@ func (s *verbs) sample(r daemon.SampleRequest) (struct{}, error) {
 	if err != nil {
 		return struct{}{}, err
 	}
+	taken := 0
 	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
-		func(now unit.Time, row []float64) { s.row(now, flows, qps, row) })
+		func(now unit.Time, row []float64) {
+			s.row(now, flows, qps, row)
+			if taken++; taken == r.Count {
+				st := s.state()
+				s.sampled = &st
+			}
+		})
+}
+
+// state sums up the latest snapshot.
+func (s *verbs) state() (st State) {
+	for _, p := range s.snap.Pause {
+		st.PausedNs += p.RxPauseDuration.Nanoseconds()
+	}
+	st.Counters = counters(&s.snap)
+	for i := range s.host.Flows() {
+		st.Flows = append(st.Flows, s.flowStatus(i))
+	}
+	return st
+}
+
+func (s *verbs) flowStatus(i int) FlowStatus {
+	f, stats := s.host.Flow(i)
+	out := FlowStatus{Name: f.Name, QPN: f.QPN, Messages: stats.Completed, Failed: stats.Failed,
+		State: map[string]float64{}}
+	if v := s.view(f.QPN); v != nil {
+		out.AckedBytes, out.Retransmitted = v.Stats.BytesAcked, v.Stats.PacketsRetransmitted
+		out.RateBps = int64(v.Rate)
+		for _, value := range v.CC[:v.CCValues] {
+			out.State[value.Name] = value.Value
+		}
+	}
+	return out
 }
 
 func (s *verbs) row(now unit.Time, flows, qps []ib.QPN, row []float64) {

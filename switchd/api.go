@@ -9,6 +9,7 @@ import "github.com/rocelab/rocelab/dataplane/daemon"
 //	GET  /v1/waits                           -> Waits: groups in XOFF and what they wait for
 //	POST /v1/sample        SampleRequest        record a queue and the switch's counters
 //	GET  /v1/sample                          -> daemon.Samples
+//	GET  /v1/sampled                         -> Sampled
 //	POST /v1/watermarks/clear ClearWatermarksRequest
 //
 // and those of forwarding in api_forwarding.go.
@@ -18,9 +19,12 @@ type Status struct {
 	daemon.Status
 	SwitchPorts []PortStatus `json:"switch_ports"`
 	Pools       []PoolStatus `json:"pools"`
-	// Sampled is the queue of the latest SampleRequest over the time of the samples, weighted by
-	// time; nil until the last sample was taken.
-	Sampled *QueueLength `json:"sampled,omitempty"`
+}
+
+// Sampled is the answer to GET /v1/sampled: what the switch had counted at the last sample.
+type Sampled struct {
+	Queue QueueLength  `json:"queue"` // the sampled one, over the time of the samples
+	Ports []PortStatus `json:"ports"`
 }
 
 // PortStatus is one port's traffic. Arrays are by priority.

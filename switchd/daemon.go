@@ -22,7 +22,6 @@ type server struct {
 	log      *slog.Logger
 	programs *programs
 	conf     *configurator
-	snap     pipeline.Snapshot
 }
 
 // Base is the common part of the configuration.
@@ -105,16 +104,20 @@ func (s *server) status(struct{}) (st Status, err error) {
 	st.Parameters = s.conf.parameters()
 	err = s.Loop.Do(func(now unit.Time) {
 		s.sw.Snapshot(now, &s.snap)
-		st.Sampled = s.sampled
-		for i := range s.snap.Ports {
-			st.SwitchPorts = append(st.SwitchPorts, portStatus(&s.snap.Ports[i]))
-		}
+		st.SwitchPorts = portStatuses(&s.snap)
 		for _, p := range s.snap.Pools {
 			st.Pools = append(st.Pools, PoolStatus{Name: p.Name, Bytes: int64(p.Occupancy),
 				Watermark: int64(p.Watermark), Size: int64(p.Size)})
 		}
 	})
 	return st, err
+}
+
+func portStatuses(snap *pipeline.Snapshot) (list []PortStatus) {
+	for i := range snap.Ports {
+		list = append(list, portStatus(&snap.Ports[i]))
+	}
+	return list
 }
 
 func portStatus(p *pipeline.PortSnapshot) PortStatus {

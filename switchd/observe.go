@@ -47,7 +47,8 @@ type observer struct {
 	sw      *pipeline.Switch
 	names   map[string]dataplane.PortID
 	sampler *daemon.Sampler
-	sampled *QueueLength
+	sampled *Sampled // once the last sample was taken
+	snap    pipeline.Snapshot
 }
 
 func (c *Config) observe(sw *pipeline.Switch) *observer {
@@ -67,13 +68,26 @@ func (s *observer) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
 	})
+	daemon.Handle(mux, "GET /v1/sampled", func(struct{}) (out Sampled, err error) {
+		if err := s.run.Do(func(unit.Time) {
+			if s.sampled != nil {
+				out = *s.sampled
+			}
+		}); err != nil {
+			return out, err
+		}
+		if out.Ports == nil {
+			return out, daemon.ErrSampling
+		}
+		return out, nil
+	})
 	daemon.Handle(mux, "GET /v1/state", s.state)
 	daemon.Handle(mux, "GET /v1/waits", s.waits)
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 	s.handleForwarding(mux)
 }
 
-// sample records one queue. With the last sample the queue's length over all of them is kept.
+// sample records one queue. With the last sample everything that the switch counted is kept.
 func (s *observer) sample(r SampleRequest) (struct{}, error) {
 	port, ok := s.names[r.Port]
 	if !ok || r.Queue < 0 || r.Queue >= mmu.Queues {
@@ -97,7 +111,8 @@ func (s *observer) sample(r SampleRequest) (struct{}, error) {
 			row[3] = float64(sent.Bytes) + float64(sent.Frames)*float64(wire.Overhead)
 			if taken++; taken == r.Count {
 				l := length(s.sw.QueueLength(now, port, q))
-				s.sampled = &l
+				s.sw.Snapshot(now, &s.snap)
+				s.sampled = &Sampled{l, portStatuses(&s.snap)}
 			}
 		})
 }

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) int {
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
 		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
-		checkCommand(), thresholdsCommand(), configCommand())
+		topCommand(), checkCommand(), thresholdsCommand(), configCommand())
 	for _, c := range root.Commands() {
 		refuseUnknown(c)
 	}

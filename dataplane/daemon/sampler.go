@@ -36,6 +36,9 @@ func (s *Samples) Column(name string) ([]float64, bool) {
 
 const maxSamples = 1 << 20
 
+// ErrSampling is the answer to who asks for the end of samples too early.
+var ErrSampling = errors.New("sampling: the last sample has not been taken")
+
 // NewSampler returns a sampler of the machine that run runs.
 func NewSampler(run Executor) *Sampler { return &Sampler{run: run} }
 

@@ -24,7 +24,7 @@ func (s *session) certify(run *result.Run, g *gathered, d difference) {
 	}
 	check("arrivals behind a decision", fmt.Sprint(slips), "0", slips == 0)
 
-	check("samples that differ from virtual time", d.String(), "0", d.differ == 0)
+	check("values that differ from virtual time", d.String(), "0", d.differ == 0)
 
 	lost, unexplained := s.losses(g)
 	check("frames lost in sockets and rings", fmt.Sprint(lost), "0", lost == 0)

@@ -19,6 +19,8 @@ type gathered struct {
 	nics      []nicd.Status // by host, the receiver last
 	swSeries  daemon.Samples
 	nicSeries []daemon.Samples
+	swEnd     switchd.Sampled // at the last sample
+	nicEnds   []nicd.State
 }
 
 func (in *Incast) sample() daemon.SampleRequest {
@@ -65,9 +67,12 @@ func (s *session) collect(ctx context.Context) (*result.Run, error) {
 	return run, nil
 }
 
-// samples gets what all nodes recorded.
+// samples gets what all nodes recorded, and what they had counted at the last sample.
 func (s *session) samples(ctx context.Context, g *gathered) error {
 	if err := s.get(ctx, "sw0", "/v1/sample", &g.swSeries); err != nil {
+		return err
+	}
+	if err := s.get(ctx, "sw0", "/v1/sampled", &g.swEnd); err != nil {
 		return err
 	}
 	for i := range s.Senders + 1 {
@@ -75,7 +80,11 @@ func (s *session) samples(ctx context.Context, g *gathered) error {
 		if err := s.get(ctx, s.host(i), "/v1/sample", &samples); err != nil {
 			return err
 		}
-		g.nicSeries = append(g.nicSeries, samples)
+		var end nicd.State
+		if err := s.get(ctx, s.host(i), "/v1/sampled", &end); err != nil {
+			return err
+		}
+		g.nicSeries, g.nicEnds = append(g.nicSeries, samples), append(g.nicEnds, end)
 	}
 	return nil
 }
@@ -143,23 +152,24 @@ func differences(cumulative []float64) []float64 {
 	return d
 }
 
-// totals fills in the figures of the table.
+// totals fills in the figures of the table. They are those of the last sample, so that they do not
+// hang on when the daemons are asked.
 func (s *session) totals(run *result.Run, g *gathered) {
 	first := int(s.Warmup / s.interval())
 	span := float64(len(run.Series.TimeNs) - first)
 	var sum, squares float64
 	for i, name := range s.flows {
-		f := result.Flow{Name: name, PausedNs: g.nics[i].PausedNs}
+		f := result.Flow{Name: name, PausedNs: g.nicEnds[i].PausedNs}
 		for _, r := range run.Series.RatesBps[i][min(first, len(run.Series.TimeNs)):] {
 			f.GoodputBps += r / span
 		}
-		for _, st := range g.nics[i].Flows {
+		for _, st := range g.nicEnds[i].Flows {
 			f.QPN, f.AckedBytes, f.Messages = uint32(st.QPN), st.AckedBytes, st.Messages
-			f.Retransmitted, f.CNPs = st.Retransmitted, g.nics[i].Counters["rp_cnp_handled"]
+			f.Retransmitted, f.CNPs = st.Retransmitted, g.nicEnds[i].Counters["rp_cnp_handled"]
 		}
 		run.Flows = append(run.Flows, f)
 		run.PFC.PausedNs += f.PausedNs
-		run.CNPsHandled += g.nics[i].Counters["rp_cnp_handled"]
+		run.CNPsHandled += g.nicEnds[i].Counters["rp_cnp_handled"]
 		sum += f.GoodputBps
 		squares += f.GoodputBps * f.GoodputBps
 	}
@@ -167,17 +177,15 @@ func (s *session) totals(run *result.Run, g *gathered) {
 	if squares > 0 {
 		run.JainIndex = sum * sum / (float64(s.Senders) * squares)
 	}
-	q := &g.sw.SwitchPorts[s.Senders].Queues[dataQueue]
-	if l := g.sw.Sampled; l != nil {
-		run.Queue = result.Queue{MeanBytes: l.MeanBytes, P99Bytes: l.P99Bytes, MaxBytes: l.MaxBytes}
-	}
+	q := &g.swEnd.Ports[s.Senders].Queues[dataQueue]
+	run.Queue = result.Queue(g.swEnd.Queue)
 	if sent, ok := g.swSeries.Column(switchd.ColumnSentLineBytes); ok && span > 0 {
 		bits := 8 * (sent[len(sent)-1] - sent[min(first, len(sent)-1)])
 		run.LinkUtilisation = bits / (span * s.interval().Seconds() * float64(s.Rate))
 	}
 	run.ECNMarkedPackets = q.MarkedPackets
-	run.CNPsSent = g.nics[s.Senders].Counters["np_cnp_sent"]
-	run.PFC.FramesSent, run.PFC.FramesReceived = pfcTotals(&g.sw)
+	run.CNPsSent = g.nicEnds[s.Senders].Counters["np_cnp_sent"]
+	run.PFC.FramesSent, run.PFC.FramesReceived = pfcTotals(g.swEnd.Ports)
 	for _, d := range g.all() {
 		for reason, c := range d.Ledger.Dropped {
 			run.Drops = append(

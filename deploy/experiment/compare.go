@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,7 +28,8 @@ func (d difference) String() string {
 }
 
 // compare runs the twin of a session and compares everything that both sampled: the bottleneck's
-// queue, PFC frames, marks and bytes, and of every host the pauses, CNPs, rates and bytes.
+// queue, PFC frames, marks and bytes, of every host the pauses, CNPs, rates and bytes; and every
+// counter of every node at the last sample.
 func (s *session) compare(ctx context.Context, g *gathered) (d difference, err error) {
 	t := s.topology(s.cfg)
 	tw, err := twin.New(&t)
@@ -56,7 +59,54 @@ func (s *session) compare(ctx context.Context, g *gathered) (d difference, err e
 	for i := range g.nicSeries {
 		d.samples(s.host(i), &g.nicSeries[i], &want.nicSeries[i], &earliest)
 	}
+	d.counters("sw0", g.swEnd, want.swEnd)
+	for i := range g.nicEnds {
+		d.counters(s.host(i), g.nicEnds[i], want.nicEnds[i])
+	}
 	return d, nil
+}
+
+// counters compares everything that a node had counted at the end.
+func (d *difference) counters(node string, got, want any) {
+	a, b := leaves(got), leaves(want)
+	d.compared += len(b)
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if a[name] == b[name] {
+			continue
+		}
+		d.differ++
+		if d.first == "" {
+			d.first = fmt.Sprintf("%s%s at the end: %v, in virtual time %v", node, name, a[name],
+				b[name])
+		}
+	}
+}
+
+// leaves is every value in something that has a JSON form, by its path.
+func leaves(v any) map[string]any {
+	text, err := json.Marshal(v)
+	var tree any
+	if err != nil || json.Unmarshal(text, &tree) != nil {
+		panic(fmt.Sprintf("experiment: %T has no JSON form: %v", v, err))
+	}
+	all := make(map[string]any)
+	walk(all, "", tree)
+	return all
+}
+
+func walk(all map[string]any, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, below := range v {
+			walk(all, path+"."+k, below)
+		}
+	case []any:
+		for i, below := range v {
+			walk(all, fmt.Sprintf("%s[%d]", path, i), below)
+		}
+	default:
+		all[path] = v
+	}
 }
 
 // samples compares what a node recorded.

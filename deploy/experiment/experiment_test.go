@@ -48,7 +48,7 @@ func faithful() (*session, *gathered) {
 }
 
 func TestEveryFaultMakesTheRunInvalid(t *testing.T) {
-	const differ = "samples that differ from virtual time"
+	const differ = "values that differ from virtual time"
 	for name, spoil := range map[string]func(*gathered){
 		"":     func(*gathered) {},
 		differ: func(*gathered) {},
@@ -127,5 +127,12 @@ func TestComparisonFindsTheFirstDifference(t *testing.T) {
 	short.TimeNs = short.TimeNs[:2]
 	if d.samples("h2", short, series(4), &earliest); d.differ != 3 {
 		t.Errorf("a row that is missing: %v", d)
+	}
+	d = difference{}
+	d.counters("h3", nicd.State{PausedNs: 1, Counters: map[string]uint64{"a": 1}},
+		nicd.State{PausedNs: 1, Counters: map[string]uint64{"a": 2}})
+	want = "1 of 3, first h3.counters.a at the end: 1, in virtual time 2"
+	if got := d.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

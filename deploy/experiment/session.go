@@ -204,7 +204,7 @@ func (s *session) progress(ctx context.Context) error {
 		cnps += nic.Counters["rp_cnp_handled"]
 	}
 	q := sw.SwitchPorts[s.Senders].Queues[dataQueue]
-	pfc, _ := pfcTotals(&sw)
+	pfc, _ := pfcTotals(sw.SwitchPorts)
 	fmt.Fprintf(
 		&line,
 		" Gb/s  queue %5.1f KB  PFC %d  marks %d  CNPs %d",
@@ -228,8 +228,8 @@ func (s *session) rate(flow string, bytes uint64, now int64) float64 {
 }
 
 // pfcTotals sums over the switch's ports: PFC frames it sent and received.
-func pfcTotals(sw *switchd.Status) (sent, received uint64) {
-	for _, p := range sw.SwitchPorts {
+func pfcTotals(ports []switchd.PortStatus) (sent, received uint64) {
+	for _, p := range ports {
 		for prio := range p.PFCSent {
 			sent += p.PFCSent[prio]
 			received += p.PFCReceived[prio]

@@ -118,7 +118,8 @@ func (n *NIC) Connect(qpn ib.QPN, r Remote) error {
 	}
 	c.remote = r
 	c.headers = ib.NewHeaders(ib.Endpoints{SourceMAC: n.cfg.MAC, DestMAC: r.MAC,
-		Source: source, Dest: r.IP, SourcePort: ib.SourcePort(qpn, r.QPN), DestQP: r.QPN})
+		Source: source, Dest: r.IP, SourcePort: ib.SourcePort(qpn, r.QPN), DestQP: r.QPN,
+		PKey: c.qp.Config().PKey})
 	return nil
 }
 

@@ -33,6 +33,8 @@ var CounterTable = []Counter{
 		func(s *Snapshot) uint64 { return s.Transport.RxAtomicRequests }},
 	{"implied_nak_seq_err", "Answers to READs or atomics overtaken by later ones, retries left.",
 		func(s *Snapshot) uint64 { return s.Transport.ImpliedNakSeqErr }},
+	{"bad_pkey", "RoCEv2 packets received for a QP of another partition.",
+		func(s *Snapshot) uint64 { return s.Transport.BadPKey }},
 	{"packet_seq_err", "NAK sequence errors received, retries left.",
 		func(s *Snapshot) uint64 { return s.Transport.PacketSeqErr }},
 	{"local_ack_timeout_err", "Retransmission timers that ran out, retries left.",

@@ -8,6 +8,15 @@ const BTHLen = 12
 // DefaultPKey is the partition of everybody. IBTA 10.9.1.2.
 const DefaultPKey uint16 = 0xffff
 
+// FullMember is the membership bit of a P_Key.
+const FullMember uint16 = 1 << 15
+
+// SamePartition reports whether two P_Keys may talk: the same partition, and one of them a full
+// member of it. IBTA 10.9.3.
+func SamePartition(a, b uint16) bool {
+	return (a^b)&^FullMember == 0 && (a|b)&FullMember != 0
+}
+
 // BTH is a view of the base transport header. IBTA 9.2.
 //
 //	byte 0 opcode | 1 SE MigReq PadCnt(2) TVer(4) | 2-3 P_Key

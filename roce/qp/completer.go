@@ -24,7 +24,10 @@ func (q *QP) receiveAck(now unit.Time, p *ib.Packet) (a Acked, why frame.Reason)
 		good++
 	}
 	if good < r.unacked {
-		return a, frame.NoReason // an answer overtaken by a later one
+		if q.restarts(syn, at) {
+			a.Lost = q.sequenceError(at)
+		}
+		return a, frame.NoReason // else an answer overtaken by a later one
 	}
 	if good > r.highest || (!syn.IsACK() && good == r.highest) {
 		return a, frame.DropUnexpected // answers what was never sent
@@ -37,6 +40,7 @@ func (q *QP) receiveAck(now unit.Time, p *ib.Packet) (a Acked, why frame.Reason)
 	a = q.acknowledge(now, good)
 	switch {
 	case syn.IsACK():
+		q.takeCredit(p.AETH)
 	case syn.IsRNR():
 		q.receiverNotReady(now, at, syn.RNRTimer())
 	case syn == ib.NAKSequence:
@@ -196,7 +200,7 @@ func (q *QP) sequenceError(at seq) bool {
 		return true
 	}
 	q.counters.PacketSeqErr++
-	q.goBack(at)
+	q.goBack(q.restart(at))
 	return true
 }
 

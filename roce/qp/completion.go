@@ -35,6 +35,8 @@ type Completion struct {
 	Bytes  int
 	Imm    uint32 // if HasImm
 	HasImm bool
+
+	Solicited bool // receives: the peer asked for an event
 }
 
 // CQ is a completion queue of fixed size. It cannot overflow: a work request reserves its place

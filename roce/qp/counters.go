@@ -17,6 +17,8 @@ type Counters struct {
 
 	RespRemoteOperationalErrors uint64
 
+	BadPKey uint64 // packets of a partition that is not ours
+
 	// Requester.
 	PacketSeqErr                uint64
 	ImpliedNakSeqErr            uint64

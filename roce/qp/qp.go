@@ -39,13 +39,17 @@ type Config struct {
 	MTU            int // path MTU: payload of a full packet, 256 to 4096
 	SendQueue      int // work requests
 	ReceiveQueue   int
-	MaxOutstanding int         // packets sent and not acknowledged
-	ReadDepth      int         // READs and atomics in flight, as requester; 0 refuses them
-	Resources      int         // READs and atomics of the peer that are kept, as responder
-	AckEvery       int         // ask for an acknowledgement every so many packets
-	Timeout        uint8       // code: 4.096 us x 2^Timeout; 0 is never. IBTA 9.7.6.1.3
-	RetryCount     uint8       // retransmissions without progress, 0 to 7
-	RNRRetry       uint8       // the same for receiver not ready; 7 is for ever
+	MaxOutstanding int   // packets sent and not acknowledged
+	ReadDepth      int   // READs and atomics in flight, as requester; 0 refuses them
+	Resources      int   // READs and atomics of the peer that are kept, as responder
+	AckEvery       int   // ask for an acknowledgement every so many packets
+	Timeout        uint8 // code: 4.096 us x 2^Timeout; 0 is never. IBTA 9.7.6.1.3
+	RetryCount     uint8 // retransmissions without progress, 0 to 7
+	RNRRetry       uint8 // the same for receiver not ready; 7 is for ever
+	MaxInline      int   // bytes that a work request may carry itself
+	Credits        bool  // tell the peer how many receives there are; rxe does not
+	Recovery       Recovery
+	PKey           uint16      // partition
 	MinRNRTimer    ib.RNRTimer // what we tell a peer when no receive is posted
 }
 
@@ -54,8 +58,11 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{MTU: 1024, SendQueue: 128, ReceiveQueue: 128, MaxOutstanding: 8192,
 		ReadDepth: 16, Resources: 16, AckEvery: 64, Timeout: 14, RetryCount: 7, RNRRetry: 7,
-		MinRNRTimer: 12}
+		PKey: ib.DefaultPKey, MinRNRTimer: 12}
 }
+
+// maxInline bounds what a send queue takes of memory: that of perftest's largest inline.
+const maxInline = 1024
 
 // rnrForEver is the retry count that never runs out. IBTA 9.7.5.2.8.
 const rnrForEver = 7
@@ -79,6 +86,7 @@ type QP struct {
 func New(cfg Config, mem *Memory, cq *CQ, counters *Counters) *QP {
 	q := &QP{cfg: cfg, mem: mem, cq: cq, counters: counters}
 	q.req.queue = newQueue[sendWQE](cfg.SendQueue)
+	q.req.inline = make([]byte, cfg.SendQueue*cfg.MaxInline)
 	q.resp.queue = newQueue[receiveWQE](cfg.ReceiveQueue)
 	q.resp.kept = newQueue[resource](max(cfg.Resources, 1))
 	q.clear()
@@ -86,7 +94,8 @@ func New(cfg Config, mem *Memory, cq *CQ, counters *Counters) *QP {
 }
 
 func (q *QP) clear() {
-	q.req = requester{queue: q.req.queue, deadline: unit.Never, rnrUntil: unit.Never}
+	q.req = requester{queue: q.req.queue, inline: q.req.inline, deadline: unit.Never,
+		rnrUntil: unit.Never}
 	q.resp.kept.head = q.resp.kept.tail
 	q.resp = responder{queue: q.resp.queue, kept: q.resp.kept, due: q.resp.kept.tail}
 }
@@ -203,6 +212,10 @@ func (c *Config) Validate() (faults []error) {
 	must(c.Timeout < 32, "timeout: code %d is not in 0..31", c.Timeout)
 	must(c.RetryCount < 8, "retry_count: %d is not in 0..7", c.RetryCount)
 	must(c.RNRRetry < 8, "rnr_retry: %d is not in 0..7", c.RNRRetry)
+	must(c.MaxInline >= 0 && c.MaxInline <= maxInline,
+		"max_inline: %d is not in 0..%d", c.MaxInline, maxInline)
+	must(c.Recovery < recoveries, "recovery: %d is unknown", c.Recovery)
+	must(c.PKey&^ib.FullMember != 0, "pkey: %#04x is not valid", c.PKey) // IBTA 10.9.1.1
 	must(c.MinRNRTimer < 32, "min_rnr_timer: code %d is not in 0..31", c.MinRNRTimer)
 	return faults
 }

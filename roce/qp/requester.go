@@ -25,7 +25,12 @@ type requester struct {
 	sinceAck int // packets since the last AckReq
 	asked    seq // the answer to the last AckReq covers this
 	waiting  bool
-	implied  bool // went back for a missing answer, and nothing has come since
+	ssn      uint64 // of the last posted
+	credit   uint64 // the last SSN that the peer has a receive for
+	counted  bool   // the peer counts
+	inline   []byte // by slot of the queue
+
+	implied bool // went back for a missing answer, and nothing has come since
 
 	deadline unit.Time // retransmission timer
 	rnrUntil unit.Time // no sending before
@@ -45,12 +50,12 @@ func (q *QP) Post(wr WR) error {
 	if wr.Op >= operations || wr.Op.Fetches() && q.cfg.ReadDepth == 0 {
 		return ErrOp
 	}
-	if wr.Op.Atomic() && wr.Local.Length != AtomicLen {
+	if wr.Op.Atomic() && wr.Inline == nil && wr.Local.Length != AtomicLen {
 		return ErrLength
 	}
-	local, ok := q.mem.local(q.cfg.PD, wr.Local, wr.Op.Fetches())
-	if !ok {
-		return ErrLocal
+	local, err := q.source(&wr)
+	if err != nil {
+		return err
 	}
 	packets := q.packets(len(local.bytes))
 	if wr.Op == Read && packets >= seq(ib.MaxPSNWindow) {
@@ -59,13 +64,44 @@ func (q *QP) Post(wr WR) error {
 	if r.queue.full() || !q.cq.reserve() {
 		return ErrQueueFull
 	}
+	if wr.Inline != nil {
+		local.bytes = r.inlined(wr.Inline, q.cfg.MaxInline)
+	}
+	r.ssn++
 	*r.queue.push() = sendWQE{id: wr.ID, op: wr.Op, imm: wr.Imm, remote: wr.Remote,
-		atomic: wr.Atomic, local: local, first: r.posted, packets: packets}
+		atomic: wr.Atomic, local: local, ssn: r.ssn, first: r.posted, packets: packets,
+		flags: wqeFlags{wr.Solicited && wr.Op.takesReceive(), wr.Fence}}
 	r.posted += packets
 	if q.state == StateErr {
 		q.completeSend(Flushed)
 	}
 	return nil
+}
+
+// source finds the bytes of a work request.
+func (q *QP) source(wr *WR) (span, error) {
+	if wr.Inline != nil {
+		if len(wr.Inline) > q.cfg.MaxInline {
+			return span{}, ErrLength
+		}
+		if wr.Op.Fetches() {
+			return span{}, ErrOp
+		}
+		return span{bytes: wr.Inline}, nil
+	}
+	s, ok := q.mem.local(q.cfg.PD, wr.Local, wr.Op.Fetches())
+	if !ok {
+		return span{}, ErrLocal
+	}
+	return s, nil
+}
+
+// inlined copies b to the place that belongs to the next slot of the queue.
+func (r *requester) inlined(b []byte, most int) []byte {
+	slot := int(r.queue.tail%uint64(len(r.queue.slots))) * most
+	dst := r.inline[slot : slot+len(b)]
+	copy(dst, b)
+	return dst
 }
 
 // packets is how many a message of n bytes takes: at least one.
@@ -81,10 +117,13 @@ func (q *QP) requestDue(window unit.Bytes) bool {
 		q.outstanding() < q.limit(window) && q.admits(r.queue.at(r.sending))
 }
 
-// admits judges what depends on the request itself: READs and atomics in flight are bounded by
-// what the peer can keep, IBTA 9.4.4, and by the PSNs.
+// admits judges what depends on the request itself: the fence, the peer's credit; READs and
+// atomics in flight are bounded by what the peer can keep, IBTA 9.4.4, and by the PSNs.
 func (q *QP) admits(w *sendWQE) bool {
 	r := &q.req
+	if w.flags.fence && r.fetching > 0 && r.next == w.first || !q.credited(w) {
+		return false
+	}
 	return !w.op.Fetches() || r.fetching < q.cfg.ReadDepth &&
 		w.end()-r.unacked < seq(ib.MaxPSNWindow)
 }
@@ -131,6 +170,7 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 		o.Opcode, o.Payload = w.opcode(i), q.piece(w.local.bytes, int(i))
 	}
 	last := i+taken == w.packets
+	o.Solicited = last && w.flags.solicited
 	if o.AckReq = q.asks(w, last, window); o.AckReq {
 		q.asked(now, r.next+taken-1)
 	}
@@ -151,7 +191,8 @@ func (q *QP) piece(b []byte, i int) []byte {
 // window of its own, which may shrink below what is in flight.
 func (q *QP) asks(w *sendWQE, last bool, window unit.Bytes) bool {
 	q.req.sinceAck++
-	return last || w.op.Fetches() || window != 0 || q.req.sinceAck >= q.cfg.AckEvery ||
+	return last || w.op.Fetches() || window != 0 || q.req.limited(w) ||
+		q.req.sinceAck >= q.cfg.AckEvery ||
 		q.outstanding()+1 >= q.cfg.MaxOutstanding
 }
 

@@ -178,7 +178,7 @@ func (q *QP) NextResponse(o *ib.Outgoing) bool {
 	case r.nak != 0:
 		o.PSN, o.AETH.Syndrome = r.nakPSN, r.nak
 	default:
-		o.PSN, o.AETH.Syndrome = r.expected.Add(-1), ib.SyndromeACK
+		o.PSN, o.AETH.Syndrome = r.expected.Add(-1), q.ackSyndrome()
 	}
 	o.AETH.MSN = r.msn
 	r.nak, r.ackOwed = 0, false

@@ -13,6 +13,7 @@ type responder struct {
 	msn      ib.MSN
 
 	verb  ib.Verb // of the message in progress; NoVerb between messages
+	first ib.PSN  // of that message
 	dest  span    // where the rest of it goes
 	total int     // bytes of it so far
 	held  receiveWQE
@@ -66,7 +67,11 @@ func (q *QP) Receive(now unit.Time, p *ib.Packet) (Acked, frame.Reason) {
 	if q.state != StateRTR && q.state != StateRTS {
 		return Acked{}, frame.DropUnknownQP
 	}
-	if p.Info.Transport != ib.RC || p.BTH.PKey()&0x7fff != ib.DefaultPKey&0x7fff {
+	if p.Info.Transport != ib.RC {
+		return Acked{}, frame.DropUnexpected
+	}
+	if !ib.SamePartition(p.BTH.PKey(), q.cfg.PKey) {
+		q.counters.BadPKey++
 		return Acked{}, frame.DropUnexpected
 	}
 	if p.Info.Request() {
@@ -94,6 +99,7 @@ func (q *QP) receiveRequest(p *ib.Packet) frame.Reason {
 	case d > 0:
 		q.counters.OutOfSequence++
 		if !r.nakSent {
+			q.abandon()
 			q.refuseWith(ib.NAKSequence)
 		}
 		return frame.NoReason
@@ -147,17 +153,17 @@ func (q *QP) receiveData(p *ib.Packet) ib.Syndrome {
 		return ib.NAKInvalidRequest
 	}
 	needsReceive := i.Verb == ib.Send && i.Place.Starts() || i.Verb == ib.Write && i.Has.Imm
-	if needsReceive && r.queue.len() == 0 {
-		q.counters.OutOfBuffer++
-		return ib.RNR(q.cfg.MinRNRTimer)
+	if needsReceive && !r.holds {
+		if r.queue.len() == 0 {
+			q.counters.OutOfBuffer++
+			return ib.RNR(q.cfg.MinRNRTimer)
+		}
+		r.take()
 	}
 	if i.Place.Starts() {
 		if syn := q.begin(p); syn != ib.SyndromeACK {
 			return syn
 		}
-	}
-	if needsReceive {
-		r.take()
 	}
 	if len(p.Payload) > len(r.dest.bytes) {
 		return ib.NAKInvalidRequest
@@ -201,7 +207,7 @@ func (r *responder) lost() ib.Syndrome {
 func (q *QP) begin(p *ib.Packet) ib.Syndrome {
 	r := &q.resp
 	if p.Info.Verb == ib.Send {
-		r.dest = r.queue.at(r.queue.head).local
+		r.dest = r.held.local
 	} else {
 		dest, syn := q.target(p.Info.Verb, p.RETH)
 		if syn != ib.SyndromeACK {
@@ -210,7 +216,7 @@ func (q *QP) begin(p *ib.Packet) ib.Syndrome {
 		r.dest = dest
 		q.counters.RxWriteRequests++
 	}
-	r.verb, r.total = p.Info.Verb, 0
+	r.verb, r.first, r.total = p.Info.Verb, p.BTH.PSN(), 0
 	return ib.SyndromeACK
 }
 
@@ -231,16 +237,20 @@ func (q *QP) target(verb ib.Verb, h *ib.RETH) (span, ib.Syndrome) {
 func (q *QP) end(p *ib.Packet) {
 	r := &q.resp
 	r.msn, r.verb, r.dest = r.msn.Next(), ib.NoVerb, span{}
-	if r.holds {
-		q.completeReceive(Success, p.Imm)
+	if r.holds && (p.Info.Verb == ib.Send || p.Info.Has.Imm) {
+		q.completeReceive(Success, p)
 	}
 }
 
-func (q *QP) completeReceive(s Status, imm *ib.ImmDt) {
+// completeReceive ends the receive that is held. p, if not nil, is the last packet of the message.
+func (q *QP) completeReceive(s Status, p *ib.Packet) {
 	r := &q.resp
 	c := Completion{ID: r.held.id, QPN: q.cfg.QPN, Op: Receive, Status: s, Bytes: r.total}
-	if imm != nil {
-		c.Imm, c.HasImm = imm.Value(), true
+	if p != nil {
+		c.Solicited = p.BTH.Solicited()
+		if p.Imm != nil {
+			c.Imm, c.HasImm = p.Imm.Value(), true
+		}
 	}
 	*q.cq.ring.push() = c
 	r.held, r.holds = receiveWQE{}, false

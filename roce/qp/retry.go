@@ -35,7 +35,7 @@ func (q *QP) Wake(now unit.Time) (timeout bool) {
 	}
 	q.counters.LocalAckTimeoutErr++
 	r.implied = false
-	q.goBack(r.unacked)
+	q.goBack(q.restart(r.unacked))
 	return true
 }
 

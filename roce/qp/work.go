@@ -48,6 +48,9 @@ type Remote struct {
 	RKey uint32
 }
 
+// takesReceive reports whether the peer needs a receive for it.
+func (o Op) takesReceive() bool { return o == Send || o == SendImm || o == WriteImm }
+
 // AtomicLen is what an atomic works on: an integer of 64 bits, in the byte order of the machine
 // whose memory it is. IBTA 9.4.5.
 const AtomicLen = 8
@@ -60,6 +63,12 @@ type WR struct {
 	Remote Remote // WRITE, READ and atomics
 	Imm    uint32 // with immediate only
 	Atomic ib.AtomicOperands
+
+	// Inline, if not nil, is what to send in place of Local: copied when it is posted, at most
+	// Config.MaxInline bytes.
+	Inline    []byte
+	Solicited bool // SEND and WRITE with immediate: the peer's completion is an event
+	Fence     bool // wait for the READs and atomics before it, IBTA 10.8.3.3
 }
 
 // ReceiveWR is a buffer for one incoming SEND, or a place for one immediate.
@@ -97,9 +106,13 @@ type sendWQE struct {
 	remote  Remote
 	atomic  ib.AtomicOperands
 	local   span
+	ssn     uint64 // send sequence number: counts requests from 1, IBTA 9.7.7.2
+	flags   wqeFlags
 	first   seq // of its first packet, or of the first of the answer to it
 	packets seq // PSNs that it takes
 }
+
+type wqeFlags struct{ solicited, fence bool }
 
 func (w *sendWQE) end() seq { return w.first + w.packets }
 

@@ -139,7 +139,7 @@ func profileSchema() schema {
 				func(r *row, s string) error { return r.Limit.set(Static, s) }},
 			sizeField("max_size", func(r *row) *unit.Bytes { return &r.Max }),
 		},
-		stated: []string{"size"}, // sonic-buffer-profile.yang: mandatory
+		stated: []string{"size"}, // SAI: mandatory on create
 		ignored: map[string]string{
 			"headroom_type":            "the dynamic buffer model is not computed: xoff counts",
 			"packet_discard_action":    "no trimming here: frames are dropped whole",

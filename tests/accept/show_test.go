@@ -74,6 +74,7 @@ func TestShow(t *testing.T) {
 		}
 		s.checkJSON(each.command)
 	}
+	s.checkTop()
 	s.checkClear()
 	s.checkStorm()
 	s.checkUsage()
@@ -136,6 +137,37 @@ func (s *star) until(what string, ready func() bool) {
 		case <-late.C:
 			s.Fatalf("not within %v: %s", limit, what)
 		}
+	}
+}
+
+// checkTop: the bottleneck is seen at work, and the terminal's sequences only by who watches.
+func (s *star) checkTop() {
+	s.Helper()
+	code, out, errs := run(s.T, "rocelab", s.args("top", "swp4 --once --interval 50ms")...)
+	if code != 0 || !strings.HasPrefix(out, "at ") || !strings.Contains(out, "\n  swp4        U") ||
+		strings.Contains(out, "\x1b") {
+		s.Errorf("top --once: exit code %d\n%s%s", code, out, errs)
+	}
+	var answer struct {
+		SchemaVersion int `json:"schema_version"`
+		Switches      []struct {
+			Ports []struct {
+				Sent float64 `json:"tx_bytes_per_second"`
+			}
+		}
+	}
+	_, out, _ = run(s.T, "rocelab", s.args("top", "swp4 --json --interval 50ms")...)
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || answer.SchemaVersion != 1 ||
+		answer.Switches[0].Ports[0].Sent <= 0 {
+		s.Errorf("top --json: %v\n%s", err, out)
+	}
+	c := start(s.T, "rocelab", s.args("top", "--interval 20ms")...)
+	c.until(s.T, "\x1b[H")
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		s.Fatal(err)
+	}
+	if code := c.end(s.T); code != 0 {
+		s.Errorf("top ends with exit code %d\n%s", code, c.err.String())
 	}
 }
 

@@ -1,0 +1,88 @@
+package qp
+
+import (
+	"fmt"
+
+	"github.com/rocelab/rocelab/roce/ib"
+)
+
+// Recovery is from where what was lost is sent again.
+type Recovery uint8
+
+// The modes. Go-back-0 is what NICs did when RoCE was young, and what makes the livelock of
+// [SIGCOMM'16] 4.1: one lost packet costs the whole message, on both sides.
+const (
+	GoBackN Recovery = iota
+	GoBack0
+	recoveries
+)
+
+var recoveryNames = [...]string{"go_back_n", "go_back_0"}
+
+func (r Recovery) String() string { return recoveryNames[r] }
+
+// MarshalText returns the name.
+func (r Recovery) MarshalText() ([]byte, error) {
+	if r >= recoveries {
+		return nil, fmt.Errorf("recovery %d is unknown", uint8(r))
+	}
+	return []byte(r.String()), nil
+}
+
+// UnmarshalText sets the recovery by its name.
+func (r *Recovery) UnmarshalText(b []byte) error {
+	for i, name := range recoveryNames {
+		if string(b) == name {
+			*r = Recovery(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("recovery %q: want go_back_n or go_back_0", b)
+}
+
+// restart is where to go back to if at is missing. By go-back-0 it is the start of the message,
+// and acknowledgements of the message so far count no more.
+func (q *QP) restart(at seq) seq {
+	r := &q.req
+	if q.cfg.Recovery == GoBackN {
+		return at
+	}
+	for pos := r.queue.head; pos != r.queue.tail; pos++ {
+		if w := r.queue.at(pos); at < w.end() {
+			if !w.op.Fetches() {
+				q.forget(w.first)
+				return w.first
+			}
+			break
+		}
+	}
+	return at
+}
+
+// restarts reports whether a NAK names a packet that was acknowledged, in the message in
+// progress: the responder has thrown it away.
+func (q *QP) restarts(syn ib.Syndrome, at seq) bool {
+	r := &q.req
+	return q.cfg.Recovery == GoBack0 && syn == ib.NAKSequence && r.queue.len() > 0 &&
+		at == r.queue.at(r.queue.head).first
+}
+
+// forget takes back the acknowledgement of what follows first, which is in the oldest message.
+func (q *QP) forget(first seq) {
+	r := &q.req
+	if first < r.unacked {
+		q.Stats.BytesAcked -= uint64(int(r.unacked-first) * q.cfg.MTU)
+		r.unacked = first
+	}
+}
+
+// abandon throws away what has come of the message in progress, which is expected again from its
+// first packet on. Its receive waits for that.
+func (q *QP) abandon() {
+	r := &q.resp
+	if q.cfg.Recovery == GoBackN || r.verb == ib.NoVerb {
+		return
+	}
+	q.Stats.BytesReceived -= uint64(r.total)
+	r.expected, r.verb, r.dest, r.total = r.first, ib.NoVerb, span{}, 0
+}
