@@ -177,12 +177,10 @@ func watchdog(f *Fabric, w *warnings) {
 			"detection_time %v < poll interval %v", c.Detection, c.Poll)
 		w.unless(c.Action == pfc.Off || c.Restoration >= c.Poll, at,
 			"restoration_time %v < poll interval %v", c.Restoration, c.Poll)
-		// Who pauses without end need send no frame before the pause of the last one is over, and
-		// the rule wants one in each interval.
-		longest := pfc.Duration(wire.MaxQuanta, p.Rate)
-		w.unless(c.Action == pfc.Off || c.Rule != pfc.RulePaused || c.Poll >= longest, at,
-			"poll interval %v < %v, for which one PFC frame may pause at %v: rule paused may find "+
-				"no storm; rule undrained does", c.Poll, longest, p.Rate)
+		refresh := pfc.Duration(wire.MaxQuanta, p.Rate) / 2
+		w.unless(c.Action == pfc.Off || c.Rule != pfc.RulePaused || c.Poll >= refresh, at,
+			"poll interval %v < %v, after which a pause of %d quanta is usually refreshed: polls "+
+				"without a PFC frame end the detection", c.Poll, refresh, wire.MaxQuanta)
 	})
 }
 
