@@ -28,10 +28,13 @@ var shown = []struct{ command, text string }{
 	{"priority-group persistent-watermark shared", "Ingress shared pool"},
 	{"priority-group persistent-watermark headroom", "Ingress headroom"},
 	{"priority-group drop counters", "Ingress PG dropped packets:"},
+	{"priority-group watermark", "Ingress headroom per PG:"},
 	{"queue counters -nz swp4", "  swp4    UC3"},
 	{"queue wredcounters -p swp4", "EcnMarked/pkts"},
 	{"queue watermark unicast", "Egress shared pool occupancy per unicast queue:"},
 	{"queue persistent-watermark unicast", "    UC7\n"},
+	{"queue watermark", "Egress shared pool occupancy per unicast queue:"},
+	{"buffer", "Profile: pg_lossless_profile\n"},
 	{"buffer information", "Pool: ingress_lossless_pool\n"},
 	{"buffer profile", "Profile: pg_lossless_profile\n"},
 	{"buffer pool", "type  ingress\n"},
@@ -45,6 +48,7 @@ var shown = []struct{ command, text string }{
 	{"arp", "Total number of entries 0"},
 	{"ndp", "Total number of entries 0"},
 	{"ip route", "Codes: C - connected"},
+	{"route", "Codes: C - connected"},
 	{"ipv6 route", "Codes: C - connected"},
 	{"interfaces counters --period 50ms", " MB/s"},
 	{"interfaces status", "      40G"},
@@ -232,6 +236,7 @@ func (s *star) checkStorm() {
 func (s *star) checkUsage() {
 	s.Helper()
 	s.show(2, "pfc counters -p swp9")
+	s.show(2, "nonsense")
 	s.show(2, "pfc nonsense")
 	s.show(2, "arp nowhere")
 	s.show(2, "queue counters --switch h1")
