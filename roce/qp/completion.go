@@ -36,5 +36,6 @@ type Completion struct {
 	Imm    uint32 // if HasImm
 	HasImm bool
 
-	Solicited bool // receives: the peer asked for an event
+	Solicited bool   // receives: the peer asked for an event
+	SourceQP  ib.QPN // receives of datagrams
 }
