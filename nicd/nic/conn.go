@@ -85,7 +85,7 @@ func (n *NIC) CreateQP(cfg qp.Config) (Local, error) {
 	n.free = n.free[:len(n.free)-1]
 	cfg.QPN = firstQPN + ib.QPN(slot)
 	c := &conn{cc: n.cfg.CC.New(n.setup(cfg)), psn: ib.MakePSN(uint32(n.random.Uint64())),
-		notify: cc.NewNotificationPoint(n.cfg.CNPInterval)}
+		notify: n.incast.Point()}
 	c.qp = qp.New(cfg, n.memory, qp.NewCQ(cfg.SendQueue+cfg.ReceiveQueue), &n.transport)
 	c.timers = timersOf(slot)
 	c.flow.Init(n.now, slot, c.timers+kindPace, uint8(n.priority(n.cfg.DSCP.Data)),
@@ -193,6 +193,7 @@ func (n *NIC) DestroyQP(qpn ib.QPN) error {
 	n.wheel.Cancel(c.timers + kindCC)
 	n.wheel.Cancel(c.timers + kindQP)
 	n.wheel.Cancel(c.timers + kindNotify)
+	c.notify.Close()
 	n.cnps.remove(c, inCNPs)
 	n.acks.remove(c, inAcks)
 	n.completed.remove(c, inCompleted)

@@ -11,6 +11,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/ratelimit"
+	"github.com/rocelab/rocelab/roce/cc"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
 )
@@ -39,9 +40,10 @@ type NIC struct {
 
 	pause pfc.Receiver
 
-	cnps      list // QPs that owe a CNP
-	acks      list // QPs that owe an ACK or NAK
-	completed list // QPs with completions to poll
+	incast    *cc.Incast // flows that are congested on their way here
+	cnps      list       // QPs that owe a CNP
+	acks      list       // QPs that owe an ACK or NAK
+	completed list       // QPs with completions to poll
 	packetID  uint16
 
 	ledger    dataplane.Ledger
@@ -71,6 +73,7 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	binary.LittleEndian.PutUint64(seed[:], cfg.Seed)
 	n := &NIC{cfg: cfg, pool: pool, random: rand.NewChaCha8(seed), up: true,
 		byRemote: make(map[farEnd]*conn),
+		incast:   cc.NewIncast(cfg.CNPInterval, cc.CNPSpacing(cfg.CC)),
 		conns:    make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
 		pause: pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC})}
 	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)

@@ -120,6 +120,49 @@ func TestMarkToRate(t *testing.T) {
 	}
 }
 
+// [DCQCN+] section 4: the receiver's CNP interval is in its CNPs, and grows with the congested
+// flows. With 60 us between two CNPs of the receiver one flow has 60 us, two have 120.
+func TestIntervalInCNP(t *testing.T) {
+	a, b, _ := newPeers(t, func(c *Config) {
+		params, err := cc.NewParams("dcqcn_plus", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		params.(*cc.DCQCNPlusParams).Spacing = 60 * time.Microsecond
+		c.CC = params
+	})
+	notify := func(now unit.Time, intervalNs uint32, flows uint16) {
+		t.Helper()
+		a.write(t, now, b, 10)
+		for a.NextWake() <= now { // the pacer's
+			a.Wake(now)
+		}
+		f := a.send(now)
+		markCE(f)
+		b.give(now, f)
+		cnp := b.send(now)
+		p := open(t, cnp)
+		if p.Receiver.IntervalNs() != intervalNs || p.Receiver.Flows() != flows {
+			t.Errorf("CNP says %d ns, %d flows, want %d, %d", p.Receiver.IntervalNs(),
+				p.Receiver.Flows(), intervalNs, flows)
+		}
+		a.give(now, cnp)
+	}
+	notify(0, 60_000, 1)
+	if v := a.snapshot(0).QPs[0]; v.CC[5] != (cc.Value{Name: "cnp_interval_seconds", Value: 60e-6}) {
+		t.Errorf("tau %v, want 60 us", v.CC[5])
+	}
+	other := b.incast.Point()
+	other.Marked(us)
+	for now := b.NextWake(); now <= 100*us; now = b.NextWake() {
+		b.Wake(now) // the window of 60 us ends without a mark: one flow is left
+	}
+	if b.incast.Flows() != 1 {
+		t.Errorf("%d flows congested, want the other", b.incast.Flows())
+	}
+	notify(100*us, 120_000, 2)
+}
+
 // Without congestion control CNPs count as ignored and change nothing.
 func TestCNPIgnored(t *testing.T) {
 	a, b, _ := newPeers(t, func(c *Config) { c.CC = &cc.NoneParams{} })

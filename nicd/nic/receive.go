@@ -2,6 +2,7 @@ package nic
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -121,7 +122,8 @@ func (n *NIC) congestion(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
 		return frame.NoReason
 	}
 	n.counters.RPCNPHandled++
-	c.cc.CNP(now, cc.CNP{})
+	c.cc.CNP(now, cc.CNP{Interval: time.Duration(p.Receiver.IntervalNs()),
+		Flows: int(p.Receiver.Flows())})
 	n.limit(now, c)
 	return frame.NoReason
 }

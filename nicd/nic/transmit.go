@@ -1,6 +1,8 @@
 package nic
 
 import (
+	"math"
+
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/pfc"
@@ -52,6 +54,9 @@ func (n *NIC) notification(f *frame.Frame, running pfc.Set) (prio pfc.Priority, 
 	}
 	c := n.cnps.take(inCNPs)
 	o := ib.Outgoing{Opcode: ib.CongestionNotify}
+	say := n.incast.CNP() // [DCQCN+] section 4
+	o.Receiver.IntervalNs = uint32(min(say.Interval, math.MaxUint32))
+	o.Receiver.Flows = uint16(min(say.Flows, math.MaxUint16))
 	n.build(f, c, &o, tos(n.cfg.DSCP.CNP, frame.NotECT))
 	n.counters.NPCNPSent++
 	return prio, true

@@ -1,6 +1,14 @@
 // Package cc is congestion control: algorithms behind one contract, and the notification point.
 //
 // The contract has the shape of programmable congestion control in real NICs: events go in (sent,
-// ack, nack, cnp, rtt, timeout), a limit comes out (rate, window, probe request). An algorithm is
-// one file and one line in the registry; it serves one QP and knows nothing about packets.
+// ack, nack, cnp, cnm, rtt, timeout), a limit comes out (rate, window, probe request). An algorithm
+// is one file and one line in the registry; it serves one QP and knows nothing about packets.
+//
+//	dcqcn       [DCQCN] 3.1, driven by CNPs; presets imitate [DCQCN+] by parameters
+//	dcqcn_plus  [DCQCN+] 4, driven by CNPs that tell the receiver's interval
+//	qcn         [QCN] 2, driven by the CNMs of switches, which end where a router is
+//	none        line rate
+//
+// What a paper leaves open is decided at the type of its algorithm, or at its default parameters,
+// each with the argument for it.
 package cc

@@ -22,6 +22,7 @@ func TestStories(t *testing.T) {
 	}{
 		{"dcqcn", "sigcomm15", 40 * unit.GbPerSecond},
 		{"dcqcn", "mlx5", 100 * unit.GbPerSecond},
+		{"dcqcn_plus", "thesis", 10 * unit.GbPerSecond},
 		{"qcn", "baseline", 10 * unit.GbPerSecond},
 		{"qcn", "netfpga", unit.GbPerSecond},
 	} {
@@ -76,7 +77,13 @@ func do(t *testing.T, a Algorithm, words []string) {
 	now := unit.Time(d)
 	switch words[0] {
 	case "cnp":
-		a.CNP(now, CNP{})
+		var c CNP
+		if len(words) > 2 {
+			if c.Interval, err = time.ParseDuration(words[2]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.CNP(now, c)
 	case "cnm":
 		fb, err := strconv.ParseUint(words[2], 10, 6)
 		if err != nil {
@@ -110,6 +117,9 @@ func state(a Algorithm) string {
 	case *QCN:
 		return fmt.Sprintf("%s left %vB i %v %s", rates, v["byte_counter"], v["hyper_increases"],
 			end)
+	case *DCQCNPlus:
+		return fmt.Sprintf("%s alpha %.6f S %v next %v", rates, v["alpha"], v["timer_stage"],
+			a.NextWake())
 	default:
 		return fmt.Sprintf("%s alpha %.6f %s", rates, v["alpha"], end)
 	}

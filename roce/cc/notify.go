@@ -17,17 +17,28 @@ const DefaultCNPInterval = 50 * time.Microsecond
 //	+-------+  window over, no mark +---------------------+
 //
 // So a CNP goes at once if none went for N, and then at most one every N while marks come.
-// Make it with NewNotificationPoint.
+// Make it with NewNotificationPoint, or as one of an Incast.
 type NotificationPoint struct {
-	interval time.Duration
-	until    unit.Time // end of the window after the last CNP
-	window   bool
-	marked   bool // a marked packet came in the window
+	incast *Incast
+	until  unit.Time // end of the window after the last CNP
+	window bool
+	marked bool // a marked packet came in the window
 }
 
 // NewNotificationPoint makes one with the interval N; with zero each mark makes a CNP.
 func NewNotificationPoint(interval time.Duration) NotificationPoint {
-	return NotificationPoint{interval: interval}
+	return NewIncast(interval, 0).Point()
+}
+
+// Point makes the notification point of one flow to the receiver.
+func (i *Incast) Point() NotificationPoint { return NotificationPoint{incast: i} }
+
+// Close ends the flow.
+func (n *NotificationPoint) Close() {
+	if n.window {
+		n.incast.flows--
+	}
+	n.window = false
 }
 
 // Marked tells of a packet with CE, and reports whether a CNP goes now.
@@ -40,9 +51,10 @@ func (n *NotificationPoint) Marked(now unit.Time) (cnp bool) {
 	return true
 }
 
-// NextWake is when Wake may have a CNP to send: the end of a window with marks in it.
+// NextWake is when Wake may have a CNP to send: the end of a window with marks in it. Where flows
+// are counted, one without marks must be seen to end too.
 func (n *NotificationPoint) NextWake() unit.Time {
-	if n.window && n.marked {
+	if n.window && (n.marked || n.incast.spacing > 0) {
 		return n.until
 	}
 	return unit.Never
@@ -56,11 +68,14 @@ func (n *NotificationPoint) Wake(now unit.Time) (cnp bool) {
 	if cnp = n.marked; cnp {
 		n.open(now)
 	} else {
-		n.window = false
+		n.Close()
 	}
 	return cnp
 }
 
 func (n *NotificationPoint) open(now unit.Time) {
-	n.window, n.marked, n.until = true, false, now.Add(n.interval)
+	if !n.window {
+		n.incast.flows++
+	}
+	n.window, n.marked, n.until = true, false, now.Add(n.incast.Interval())
 }

@@ -30,7 +30,8 @@ type entry struct {
 
 // registry has one line per algorithm.
 var registry = []entry{
-	{"dcqcn", []string{"sigcomm15", "mlx5"}, newDCQCNParams},
+	{"dcqcn", dcqcnPresets, newDCQCNParams},
+	{"dcqcn_plus", []string{"thesis"}, newDCQCNPlusParams},
 	{"none", []string{"line_rate"}, newNoneParams},
 	{"qcn", []string{"baseline", "netfpga"}, newQCNParams},
 }

@@ -39,7 +39,7 @@ func TestRegistry(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(Names(), []string{"dcqcn", "none", "qcn"}) {
+	if !slices.Equal(Names(), []string{"dcqcn", "dcqcn_plus", "none", "qcn"}) {
 		t.Errorf("names %v", Names())
 	}
 }
@@ -61,6 +61,10 @@ func TestRegistryRefuses(t *testing.T) {
 		InitialAlpha: 3, RateHAI: -1, DecreaseInterval: -1, MinDecreaseFactor: 1, FirstCNPRate: 2}
 	if faults := bad.Validate(line); len(faults) != 13 {
 		t.Errorf("%d faults, want one for each of 13 fields: %v", len(faults), faults)
+	}
+	bare := &DCQCNPlusParams{InitialAlpha: 2, StepRate: -1}
+	if faults := bare.Validate(line); len(faults) != 8 {
+		t.Errorf("%d faults, want one for each of 8 fields: %v", len(faults), faults)
 	}
 	worse := &QCNParams{Gd: 0.1, Jitter: 1, FastRecovery: -1, RateHAI: -1}
 	if faults := worse.Validate(line); len(faults) != 8 {

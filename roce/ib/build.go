@@ -16,6 +16,7 @@ type Outgoing struct {
 	Invalidate uint32 // R_Key of the IETH
 	Atomic     AtomicOperands
 	UD         Datagram
+	Receiver   Receiver // in a CNP
 	Payload    []byte
 }
 
@@ -117,6 +118,9 @@ func (o *Outgoing) extended(b []byte) []byte {
 	}
 	if has.Reserved {
 		clear(b[:CNPReservedLen])
+		v := (*Notification)(b)
+		v.SetIntervalNs(o.Receiver.IntervalNs)
+		v.SetFlows(o.Receiver.Flows)
 		b = b[CNPReservedLen:]
 	}
 	return b

@@ -74,6 +74,12 @@ func extendedFields() []field {
 		{"original", 64, AtomicAckETHLen,
 			func(b []byte, v uint64) { (*AtomicAckETH)(b).SetOriginal(v) },
 			func(b []byte) uint64 { return (*AtomicAckETH)(b).Original() }},
+		{"CNP interval", 32, CNPReservedLen,
+			func(b []byte, v uint64) { (*Notification)(b).SetIntervalNs(uint32(v)) },
+			func(b []byte) uint64 { return uint64((*Notification)(b).IntervalNs()) }},
+		{"congested flows", 16, CNPReservedLen,
+			func(b []byte, v uint64) { (*Notification)(b).SetFlows(uint16(v)) },
+			func(b []byte) uint64 { return uint64((*Notification)(b).Flows()) }},
 	}
 }
 

@@ -13,7 +13,8 @@ type Packet struct {
 	DETH      *DETH
 	Atomic    *AtomicETH
 	AtomicAck *AtomicAckETH
-	Payload   []byte // without padding
+	Receiver  *Notification // of a CNP
+	Payload   []byte        // without padding
 
 	ip  []byte // IP header to ICRC included
 	udp int    // offset of the UDP header in ip
@@ -67,6 +68,9 @@ func (p *Packet) views(b []byte) {
 	}
 	if has.Imm {
 		p.Imm, b = (*ImmDt)(b), b[ImmDtLen:]
+	}
+	if has.Reserved {
+		p.Receiver = (*Notification)(b)
 	}
 	if has.IETH {
 		p.IETH = (*IETH)(b)
