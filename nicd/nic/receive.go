@@ -36,7 +36,7 @@ func (n *NIC) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
 	case frame.Pause, frame.MACControl:
 		why = frame.DropMACControl
 	case frame.CNM:
-		why = frame.DropUnexpected // no algorithm here listens to QCN
+		why = n.cnm(now, f)
 	}
 	if why == frame.NoReason {
 		n.ledger.Consume(f)
