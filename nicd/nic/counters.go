@@ -19,6 +19,8 @@ var CounterTable = []Counter{
 		func(s *Snapshot) uint64 { return s.Counters.RPCNPIgnored }},
 	{"rx_icrc_encapsulated", "RoCEv2 packets received with a wrong ICRC.",
 		func(s *Snapshot) uint64 { return s.Counters.RxICRCEncapsulated }},
+	{"rx_discards_phy", "Packets dropped for lack of room in the receive buffer.",
+		func(s *Snapshot) uint64 { return s.Receive.DiscardedTotal }},
 	{"out_of_sequence", "Request packets received beyond the expected PSN.",
 		func(s *Snapshot) uint64 { return s.Transport.OutOfSequence }},
 	{"duplicate_request", "Request packets received that were executed before.",
