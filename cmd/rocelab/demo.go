@@ -75,7 +75,7 @@ the output folder.`,
 	)
 	f.Uint64Var(&in.Frames, "capture", in.Frames, "frames to capture at most in each run; 0: none")
 	f.IntVar(&in.MetricsPort, "metrics-port", in.MetricsPort,
-		"loopback `port` of the switch's metrics, the hosts' follow; 0: none")
+		"loopback `port` of the switch's metrics, the hosts' and the lab's follow; 0: none")
 	f.Var(faultsFlag{&in.Faults}, "fault",
 		"something that goes wrong, as 'sw0:swp5 drop ipid 0xff at 10ms for 5ms'; may be repeated")
 	f.StringVar(&in.Lab, "name", in.Lab, "name of the lab, and prefix of its namespaces")

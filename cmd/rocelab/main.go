@@ -47,6 +47,15 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
+// refuseUnknown has commands that only have others below them call an unknown one a mistake, as
+// the root does. Left to itself, cobra prints their help and succeeds.
+func refuseUnknown(c *cobra.Command) {
+	if c.HasSubCommands() && !c.Runnable() {
+		c.Args = cobra.NoArgs
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+}
+
 func run(ctx context.Context, args []string) int {
 	root := &cobra.Command{
 		Use:           "rocelab",
@@ -57,7 +66,10 @@ func run(ctx context.Context, args []string) int {
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
 		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
-		checkCommand(), thresholdsCommand(), configCommand())
+		topCommand(), checkCommand(), thresholdsCommand(), configCommand())
+	for _, c := range root.Commands() {
+		refuseUnknown(c)
+	}
 	cobra.EnablePrefixMatching = true
 	root.SetArgs(spelled(args))
 	usage := true

@@ -49,6 +49,8 @@ abbreviated, as in 'rocelab sh pri wat sh'.`,
 	for _, v := range stateViews {
 		tree.add(v.path, v.about, o.command(viewState(v.counters, v.block)))
 	}
+	tree.add("buffer", "buffer pools and profiles",
+		o.command(viewBuffer(show.Pools|show.BufferProfiles)))
 	tree.add("buffer information", "buffer pools and profiles",
 		o.command(viewBuffer(show.Pools|show.BufferProfiles)))
 	tree.add("buffer profile", "buffer profiles", o.command(viewBuffer(show.BufferProfiles)))

@@ -17,6 +17,7 @@ func (t *commandTree) addForwarding(o *showOptions) {
 		}))
 	t.addLeaf("", o.neighbours("arp", "IPv4 neighbours", false))
 	t.addLeaf("", o.neighbours("ndp", "IPv6 neighbours", true))
+	t.addLeaf("", o.routes("IPv4 routes, as ip route", false))
 	t.addLeaf("ip", o.routes("IPv4 routes", false))
 	t.addLeaf("ipv6", o.routes("IPv6 routes", true))
 }

@@ -34,6 +34,14 @@ var stateViews = []struct {
 		watermark(show.NewGroupShared, show.Persistent)},
 	{"priority-group persistent-watermark headroom", "headroom", "",
 		watermark(show.NewGroupHeadroom, show.Persistent)},
+	{"priority-group watermark", "the most that was stored since it was cleared", "",
+		func(s *switchd.State, _ *showOptions) show.Block {
+			return show.NewGroupWatermarks(s, show.User)
+		}},
+	{"priority-group persistent-watermark", "the other watermark, cleared on its own", "",
+		func(s *switchd.State, _ *showOptions) show.Block {
+			return show.NewGroupWatermarks(s, show.Persistent)
+		}},
 	{"priority-group drop counters", "packets dropped", show.GroupDropCounters,
 		func(s *switchd.State, _ *showOptions) show.Block { return show.NewGroupDrops(s) }},
 	{"queue counters", "packets sent and dropped", show.QueueCounterSet,
@@ -47,6 +55,10 @@ var stateViews = []struct {
 	{"queue watermark unicast", "all queues", "", watermark(show.NewQueueUnicast, show.User)},
 	{"queue persistent-watermark unicast", "all queues", "", watermark(show.NewQueueUnicast,
 		show.Persistent)},
+	{"queue watermark", "the most that was stored since it was cleared", "",
+		watermark(show.NewQueueUnicast, show.User)},
+	{"queue persistent-watermark", "the other watermark, cleared on its own", "",
+		watermark(show.NewQueueUnicast, show.Persistent)},
 	{"buffer_pool watermark", "whole pools", "", watermark(show.NewPoolWatermarks, show.User)},
 	{"buffer_pool persistent-watermark", "whole pools", "", watermark(show.NewPoolWatermarks,
 		show.Persistent)},

@@ -7,6 +7,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 	"github.com/rocelab/rocelab/switchd/thresholds"
@@ -176,6 +177,10 @@ func watchdog(f *Fabric, w *warnings) {
 			"detection_time %v < poll interval %v", c.Detection, c.Poll)
 		w.unless(c.Action == pfc.Off || c.Restoration >= c.Poll, at,
 			"restoration_time %v < poll interval %v", c.Restoration, c.Poll)
+		refresh := pfc.Duration(wire.MaxQuanta, p.Rate) / 2
+		w.unless(c.Action == pfc.Off || c.Rule != pfc.RulePaused || c.Poll >= refresh, at,
+			"poll interval %v < %v, after which a pause of %d quanta is usually refreshed: polls "+
+				"without a PFC frame end the detection", c.Poll, refresh, wire.MaxQuanta)
 	})
 }
 

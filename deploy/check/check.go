@@ -39,7 +39,7 @@ var Checks = []Check{
 	{"shared-group", "no priority group has lossless and lossy classes", sharedGroup},
 	{"shared-queue", "no queue has lossless and lossy classes", sharedQueue},
 	{"pfc-group", "a priority is in pfc_enable if and only if its group has headroom", pfcGroup},
-	{"watchdog", "poll interval <= detection and restoration time", watchdog},
+	{"watchdog", "refresh of a pause <= poll interval <= detection and restoration time", watchdog},
 	{"frames", "frame pool >= buffer / largest frame", frames},
 	{"ecn-before-pfc", "t_ECN < bound of [DCQCN] section 4", ecnBeforePFC},
 	{"ecn", "lossless queues mark", marks},

@@ -62,6 +62,21 @@ func NewGroupHeadroom(st *switchd.State, k Kind) *Watermarks {
 		func(p *switchd.PortState, n int) int64 { return k.of(p.Groups[n].Headroom) })
 }
 
+// GroupWatermarks is `show priority-group watermark` without a further word: both its tables.
+type GroupWatermarks struct {
+	Head
+	Shared   *Watermarks `json:"shared"`
+	Headroom *Watermarks `json:"headroom"`
+}
+
+// NewGroupWatermarks is both tables of priority groups.
+func NewGroupWatermarks(st *switchd.State, k Kind) *GroupWatermarks {
+	return &GroupWatermarks{head(st), NewGroupShared(st, k), NewGroupHeadroom(st, k)}
+}
+
+// Text implements Block.
+func (b *GroupWatermarks) Text() string { return b.Shared.Text() + "\n" + b.Headroom.Text() }
+
 // NewQueueUnicast is `show queue watermark unicast`. All queues are of that kind here: flooded
 // frames are in them too.
 func NewQueueUnicast(st *switchd.State, k Kind) *Watermarks {

@@ -37,6 +37,8 @@ var CounterTable = []Counter{
 		func(s *Snapshot) uint64 { return s.Transport.ImpliedNakSeqErr }},
 	{"bad_pkey", "RoCEv2 packets received for a QP of another partition.",
 		func(s *Snapshot) uint64 { return s.Transport.BadPKey }},
+	{"bad_qkey", "Datagrams received with another Q_Key.",
+		func(s *Snapshot) uint64 { return s.Transport.BadQKey }},
 	{"packet_seq_err", "NAK sequence errors received, retries left.",
 		func(s *Snapshot) uint64 { return s.Transport.PacketSeqErr }},
 	{"local_ack_timeout_err", "Retransmission timers that ran out, retries left.",

@@ -73,6 +73,9 @@ func (p *Packet) views(b []byte) {
 	}
 }
 
+// NetworkHeader is the IP header.
+func (p *Packet) NetworkHeader() []byte { return p.ip[:p.udp] }
+
 // CheckICRC reports whether the packet's invariant CRC is right.
 func (p *Packet) CheckICRC() bool {
 	end := len(p.ip) - ICRCLen

@@ -7,36 +7,6 @@ import (
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
-// IBTA 10.3.1: what is allowed in which state.
-func TestStates(t *testing.T) {
-	s := newSide(t, 0, nil)
-	steps := []func() error{s.Init, func() error { return s.ReadyToReceive(1, 2) },
-		func() error { return s.ReadyToSend(3) }}
-	for i := range steps {
-		for j, step := range steps {
-			if j != i && !errors.Is(step(), ErrState) {
-				t.Errorf("step %d in %v is allowed", j, s.State())
-			}
-		}
-		if got := s.Post(WR{Local: s.local(0, 1)}); !errors.Is(got, ErrState) {
-			t.Errorf("Post in %v: %v", s.State(), got)
-		}
-		if err := s.PostReceive(ReceiveWR{Local: s.local(0, 1)}); (err == nil) != (i > 0) {
-			t.Errorf("PostReceive in %v: %v", s.State(), err)
-		}
-		if err := steps[i](); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.post(t, WR{Local: s.local(0, 1)})
-	s.Fail()
-	wantStatus(t, s.polled(), Flushed, Flushed, Flushed)
-	s.Reset()
-	if s.State() != StateReset || s.Init() != nil {
-		t.Error("no way back to INIT")
-	}
-}
-
 // Every bound says no, in words, and nothing is lost by it.
 func TestBounds(t *testing.T) {
 	a, b := pair(t, nil)

@@ -219,8 +219,8 @@ func (q *QP) completeSend(s Status) {
 	r := &q.req
 	w := r.queue.at(r.queue.head)
 	r.queue.head++
-	*q.cq.ring.push() = Completion{ID: w.id, QPN: q.cfg.QPN, Op: w.op, Status: s,
-		Bytes: len(w.local.bytes)}
+	q.cq.push(Completion{ID: w.id, QPN: q.cfg.QPN, Op: w.op, Status: s,
+		Bytes: len(w.local.bytes)})
 	w.local = span{}
 	c := q.counters
 	switch s {

@@ -36,37 +36,6 @@ type Completion struct {
 	Imm    uint32 // if HasImm
 	HasImm bool
 
-	Solicited bool // receives: the peer asked for an event
-}
-
-// CQ is a completion queue of fixed size. It cannot overflow: a work request reserves its place
-// when it is posted, and gives it back when its completion is polled.
-type CQ struct {
-	ring     queue[Completion]
-	reserved int
-}
-
-// NewCQ makes a completion queue for n work requests.
-func NewCQ(n int) *CQ { return &CQ{ring: newQueue[Completion](n)} }
-
-// Len is how many completions wait to be polled.
-func (c *CQ) Len() int { return c.ring.len() }
-
-// Poll moves up to len(dst) completions to dst and returns how many.
-func (c *CQ) Poll(dst []Completion) int {
-	n := min(len(dst), c.ring.len())
-	for i := range n {
-		dst[i] = *c.ring.at(c.ring.head)
-		c.ring.head++
-	}
-	c.reserved -= n
-	return n
-}
-
-func (c *CQ) reserve() bool {
-	if c.reserved == len(c.ring.slots) {
-		return false
-	}
-	c.reserved++
-	return true
+	Solicited bool   // receives: the peer asked for an event
+	SourceQP  ib.QPN // receives of datagrams
 }

@@ -18,6 +18,7 @@ type Counters struct {
 	RespRemoteOperationalErrors uint64
 
 	BadPKey uint64 // packets of a partition that is not ours
+	BadQKey uint64 // datagrams with another Q_Key
 
 	// Requester.
 	PacketSeqErr                uint64

@@ -8,30 +8,6 @@ import (
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
-// State is that of a queue pair. IBTA 10.3.1, figure 124.
-//
-//	        Init          ReadyToReceive       ReadyToSend
-//	RESET -------> INIT -----------------> RTR -----------> RTS
-//	  ^                                     |                |
-//	  |  Reset                              |  fatal NAK sent or received,
-//	  +------------------- ERR <------------+----------------+  retries used up, Fail
-//
-// IBTA's SQE concerns the unreliable services and SQD is not offered.
-type State uint8
-
-// The states.
-const (
-	StateReset State = iota
-	StateInit
-	StateRTR
-	StateRTS
-	StateErr
-)
-
-var stateNames = [...]string{"RESET", "INIT", "RTR", "RTS", "ERR"}
-
-func (s State) String() string { return stateNames[s] }
-
 // Config is what does not change in the life of a QP.
 type Config struct {
 	QPN            ib.QPN
@@ -72,6 +48,7 @@ type QP struct {
 	cfg      Config
 	mem      *Memory
 	cq       *CQ
+	srq      *SRQ // nil: receives are its own
 	counters *Counters
 	state    State
 	remote   ib.QPN
@@ -94,8 +71,8 @@ func New(cfg Config, mem *Memory, cq *CQ, counters *Counters) *QP {
 }
 
 func (q *QP) clear() {
-	q.req = requester{queue: q.req.queue, inline: q.req.inline, deadline: unit.Never,
-		rnrUntil: unit.Never}
+	q.req = requester{queue: q.req.queue, sending: q.req.queue.tail, inline: q.req.inline,
+		deadline: unit.Never, rnrUntil: unit.Never}
 	q.resp.kept.head = q.resp.kept.tail
 	q.resp = responder{queue: q.resp.queue, kept: q.resp.kept, due: q.resp.kept.tail}
 }
@@ -115,54 +92,6 @@ func (q *QP) Config() Config { return q.cfg }
 // CQ is where completions go.
 func (q *QP) CQ() *CQ { return q.cq }
 
-// Init goes from RESET to INIT: receives may be posted.
-func (q *QP) Init() error { return q.enter(StateReset, StateInit) }
-
-// ReadyToReceive goes from INIT to RTR: the peer sends from its QP remote, starting at psn.
-func (q *QP) ReadyToReceive(remote ib.QPN, psn ib.PSN) error {
-	if err := q.enter(StateInit, StateRTR); err != nil {
-		return err
-	}
-	q.remote, q.resp.expected = remote, psn
-	return nil
-}
-
-// ReadyToSend goes from RTR to RTS: we send starting at psn.
-func (q *QP) ReadyToSend(psn ib.PSN) error {
-	if err := q.enter(StateRTR, StateRTS); err != nil {
-		return err
-	}
-	r := &q.req
-	first := seq(psn)
-	r.unacked, r.next, r.highest, r.posted = first, first, first, first
-	return nil
-}
-
-// Reset returns to RESET from anywhere. Work requests vanish without completion, IBTA 10.3.1.1;
-// completions not yet polled stay.
-func (q *QP) Reset() {
-	q.cq.reserved -= q.req.queue.len() + q.resp.queue.len() + q.resp.taken()
-	q.req.queue.head, q.resp.queue.head = q.req.queue.tail, q.resp.queue.tail
-	q.state, q.remote = StateReset, 0
-	q.clear()
-}
-
-// Fail goes to ERR: every work request completes as flushed, and no answer goes out any more.
-func (q *QP) Fail() {
-	if q.state != StateReset {
-		q.flush()
-		q.resp.nak, q.resp.ackOwed, q.resp.due = 0, false, q.resp.kept.tail
-	}
-}
-
-func (q *QP) enter(from, to State) error {
-	if q.state != from {
-		return fmt.Errorf("QP %v to %v: %w: %v", q.cfg.QPN, to, ErrState, q.state)
-	}
-	q.state = to
-	return nil
-}
-
 // flush ends all work: the state is ERR and no timer runs. A NAK that is owed still goes out, and
 // so do the answers to what came before.
 func (q *QP) flush() {
@@ -175,7 +104,7 @@ func (q *QP) flush() {
 		q.completeReceive(Flushed, nil)
 	}
 	for q.resp.queue.len() > 0 {
-		q.resp.take()
+		q.resp.take(&q.resp.queue)
 		q.completeReceive(Flushed, nil)
 	}
 }

@@ -44,7 +44,7 @@ func (q *QP) Post(wr WR) error {
 	if wr.Local.Length < 0 || wr.Local.Length > MaxMessage {
 		return ErrLength
 	}
-	if q.state < StateRTS {
+	if q.broken() || q.state < StateRTS {
 		return ErrState
 	}
 	if wr.Op >= operations || wr.Op.Fetches() && q.cfg.ReadDepth == 0 {
@@ -113,8 +113,15 @@ func (q *QP) Pending(window unit.Bytes) bool { return q.readDue() || q.requestDu
 
 func (q *QP) requestDue(window unit.Bytes) bool {
 	r := &q.req
-	return q.state == StateRTS && r.next != r.posted && r.rnrUntil == unit.Never &&
-		q.outstanding() < q.limit(window) && q.admits(r.queue.at(r.sending))
+	if !q.state.sends() || r.next == r.posted || r.rnrUntil != unit.Never ||
+		q.outstanding() >= q.limit(window) {
+		return false
+	}
+	w := r.queue.at(r.sending)
+	if q.state == StateSQD && w.first == r.next && r.next == r.highest {
+		return false // a new message
+	}
+	return q.admits(w)
 }
 
 // admits judges what depends on the request itself: the fence, the peer's credit; READs and
@@ -141,6 +148,9 @@ func (q *QP) limit(window unit.Bytes) int {
 // whether there is one: what congestion control paces. o.Payload is memory of a region, to be
 // copied at once. Requests and answers take turns.
 func (q *QP) Next(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool {
+	if q.broken() {
+		return false
+	}
 	request := q.requestDue(window)
 	if q.readDue() && !(request && q.resp.served) {
 		q.resp.served = true

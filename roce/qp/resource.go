@@ -39,7 +39,7 @@ func (q *QP) keep(p *ib.Packet) ib.Syndrome {
 		return ib.NAKInvalidRequest // more in flight than was agreed: IBTA 9.7.4.1
 	}
 	e := resource{verb: p.Info.Verb, psn: p.BTH.PSN(), packets: 1}
-	syn := ib.SyndromeACK
+	var syn ib.Syndrome
 	if e.verb == ib.Read {
 		q.counters.RxReadRequests++
 		e.key, e.va = p.RETH.RKey(), p.RETH.VA()

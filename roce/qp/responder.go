@@ -29,9 +29,9 @@ type responder struct {
 	nakSent bool // for the gap we are in: one NAK a gap, IBTA 9.7.5.2.4
 }
 
-func (r *responder) take() {
-	r.held, r.holds = *r.queue.at(r.queue.head), true
-	r.queue.head++
+func (r *responder) take(from *queue[receiveWQE]) {
+	r.held, r.holds = *from.at(from.head), true
+	from.head++
 }
 
 func (r *responder) taken() int {
@@ -46,6 +46,9 @@ func (q *QP) PostReceive(wr ReceiveWR) error {
 	if q.state < StateInit {
 		return ErrState
 	}
+	if q.srq != nil {
+		return ErrOp
+	}
 	local, ok := q.mem.local(q.cfg.PD, wr.Local, true)
 	if !ok {
 		return ErrLocal
@@ -55,7 +58,7 @@ func (q *QP) PostReceive(wr ReceiveWR) error {
 	}
 	*q.resp.queue.push() = receiveWQE{id: wr.ID, local: local}
 	if q.state == StateErr {
-		q.resp.take()
+		q.resp.take(&q.resp.queue)
 		q.completeReceive(Flushed, nil)
 	}
 	return nil
@@ -64,7 +67,7 @@ func (q *QP) PostReceive(wr ReceiveWR) error {
 // Receive handles a packet for this QP, whose ICRC is right. It returns what the packet
 // acknowledged, and a reason if it was dropped rather than used.
 func (q *QP) Receive(now unit.Time, p *ib.Packet) (Acked, frame.Reason) {
-	if q.state != StateRTR && q.state != StateRTS {
+	if q.broken() || q.state != StateRTR && !q.state.sends() {
 		return Acked{}, frame.DropUnknownQP
 	}
 	if p.Info.Transport != ib.RC {
@@ -77,7 +80,7 @@ func (q *QP) Receive(now unit.Time, p *ib.Packet) (Acked, frame.Reason) {
 	if p.Info.Request() {
 		return Acked{}, q.receiveRequest(p)
 	}
-	if q.state != StateRTS {
+	if !q.state.sends() {
 		return Acked{}, frame.DropUnexpected
 	}
 	switch p.Info.Verb {
@@ -154,11 +157,10 @@ func (q *QP) receiveData(p *ib.Packet) ib.Syndrome {
 	}
 	needsReceive := i.Verb == ib.Send && i.Place.Starts() || i.Verb == ib.Write && i.Has.Imm
 	if needsReceive && !r.holds {
-		if r.queue.len() == 0 {
+		if !q.takeReceive() {
 			q.counters.OutOfBuffer++
 			return ib.RNR(q.cfg.MinRNRTimer)
 		}
-		r.take()
 	}
 	if i.Place.Starts() {
 		if syn := q.begin(p); syn != ib.SyndromeACK {
@@ -252,7 +254,7 @@ func (q *QP) completeReceive(s Status, p *ib.Packet) {
 			c.Imm, c.HasImm = p.Imm.Value(), true
 		}
 	}
-	*q.cq.ring.push() = c
+	q.cq.push(c)
 	r.held, r.holds = receiveWQE{}, false
 	if s == Flushed {
 		q.counters.RespCQEFlushError++

@@ -24,6 +24,9 @@ func (q *QP) goBack(at seq) {
 // out, which congestion control wants to know.
 func (q *QP) Wake(now unit.Time) (timeout bool) {
 	r := &q.req
+	if q.broken() {
+		return false
+	}
 	if r.rnrUntil <= now {
 		r.rnrUntil = unit.Never
 	}

@@ -78,6 +78,7 @@ type records[R any] struct {
 	rows    func(*Tables) *map[string]R
 	fresh   R // a row with the model's defaults
 	fields  []field[R]
+	stated  []string          // fields written also with their default: SONiC's is another, or none
 	ignored map[string]string // fields of SONiC without meaning here, and why
 	others  map[string]bool   // fields of other features; remarked on once for all rows
 }
@@ -135,7 +136,8 @@ func (s *records[R]) write(t *Tables, raw Raw, all bool) {
 	for key, row := range *s.rows(t) {
 		out := raw.row(s.table, key)
 		for _, f := range s.fields {
-			if text := f.get(&row); text != "" && (all || text != f.get(&fresh)) {
+			if text := f.get(&row); text != "" && (all || text != f.get(&fresh) ||
+				slices.Contains(s.stated, f.name)) {
 				out[f.name] = text
 			}
 		}

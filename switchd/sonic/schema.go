@@ -139,6 +139,7 @@ func profileSchema() schema {
 				func(r *row, s string) error { return r.Limit.set(Static, s) }},
 			sizeField("max_size", func(r *row) *unit.Bytes { return &r.Max }),
 		},
+		stated: []string{"size"}, // SAI: mandatory on create
 		ignored: map[string]string{
 			"headroom_type":            "the dynamic buffer model is not computed: xoff counts",
 			"packet_discard_action":    "no trimming here: frames are dropped whole",
@@ -240,6 +241,9 @@ func watchdogSchema() schema {
 			millisField("restoration_time", func(r *row) *time.Duration { return &r.Restoration }),
 			wordField("rule", func(r *row) *string { return &r.Rule }, "paused", "undrained"),
 		},
+		// SONiC, pfcwdorch.cpp: without detection_time the row is invalid, without restoration_time
+		// a storm is never over.
+		stated:  []string{"action", "detection_time", "restoration_time"},
 		ignored: map[string]string{"pfc_stat_history": "the event log keeps the history"}}
 }
 

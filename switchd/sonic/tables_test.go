@@ -185,7 +185,8 @@ func TestExportHasSONiCsForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"BUFFER_PG", "BUFFER_QUEUE", "DSCP_TO_TC_MAP", "PORT_QOS_MAP"} {
+	for _, table := range []string{"BUFFER_PG", "BUFFER_PROFILE", "BUFFER_QUEUE", "DSCP_TO_TC_MAP",
+		"PFC_WD", "PORT_QOS_MAP"} {
 		if !reflect.DeepEqual(raw[table], in[table]) {
 			t.Errorf("%s is exported as\n%v\nand was\n%v", table, raw[table], in[table])
 		}

@@ -28,10 +28,13 @@ var shown = []struct{ command, text string }{
 	{"priority-group persistent-watermark shared", "Ingress shared pool"},
 	{"priority-group persistent-watermark headroom", "Ingress headroom"},
 	{"priority-group drop counters", "Ingress PG dropped packets:"},
+	{"priority-group watermark", "Ingress headroom per PG:"},
 	{"queue counters -nz swp4", "  swp4    UC3"},
 	{"queue wredcounters -p swp4", "EcnMarked/pkts"},
 	{"queue watermark unicast", "Egress shared pool occupancy per unicast queue:"},
 	{"queue persistent-watermark unicast", "    UC7\n"},
+	{"queue watermark", "Egress shared pool occupancy per unicast queue:"},
+	{"buffer", "Profile: pg_lossless_profile\n"},
 	{"buffer information", "Pool: ingress_lossless_pool\n"},
 	{"buffer profile", "Profile: pg_lossless_profile\n"},
 	{"buffer pool", "type  ingress\n"},
@@ -45,6 +48,7 @@ var shown = []struct{ command, text string }{
 	{"arp", "Total number of entries 0"},
 	{"ndp", "Total number of entries 0"},
 	{"ip route", "Codes: C - connected"},
+	{"route", "Codes: C - connected"},
 	{"ipv6 route", "Codes: C - connected"},
 	{"interfaces counters --period 50ms", " MB/s"},
 	{"interfaces status", "      40G"},
@@ -70,6 +74,7 @@ func TestShow(t *testing.T) {
 		}
 		s.checkJSON(each.command)
 	}
+	s.checkTop()
 	s.checkClear()
 	s.checkStorm()
 	s.checkUsage()
@@ -132,6 +137,37 @@ func (s *star) until(what string, ready func() bool) {
 		case <-late.C:
 			s.Fatalf("not within %v: %s", limit, what)
 		}
+	}
+}
+
+// checkTop: the bottleneck is seen at work, and the terminal's sequences only by who watches.
+func (s *star) checkTop() {
+	s.Helper()
+	code, out, errs := run(s.T, "rocelab", s.args("top", "swp4 --once --interval 50ms")...)
+	if code != 0 || !strings.HasPrefix(out, "at ") || !strings.Contains(out, "\n  swp4        U") ||
+		strings.Contains(out, "\x1b") {
+		s.Errorf("top --once: exit code %d\n%s%s", code, out, errs)
+	}
+	var answer struct {
+		SchemaVersion int `json:"schema_version"`
+		Switches      []struct {
+			Ports []struct {
+				Sent float64 `json:"tx_bytes_per_second"`
+			}
+		}
+	}
+	_, out, _ = run(s.T, "rocelab", s.args("top", "swp4 --json --interval 50ms")...)
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || answer.SchemaVersion != 1 ||
+		answer.Switches[0].Ports[0].Sent <= 0 {
+		s.Errorf("top --json: %v\n%s", err, out)
+	}
+	c := start(s.T, "rocelab", s.args("top", "--interval 20ms")...)
+	c.until(s.T, "\x1b[H")
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		s.Fatal(err)
+	}
+	if code := c.end(s.T); code != 0 {
+		s.Errorf("top ends with exit code %d\n%s", code, c.err.String())
 	}
 }
 
@@ -200,6 +236,7 @@ func (s *star) checkStorm() {
 func (s *star) checkUsage() {
 	s.Helper()
 	s.show(2, "pfc counters -p swp9")
+	s.show(2, "nonsense")
 	s.show(2, "pfc nonsense")
 	s.show(2, "arp nowhere")
 	s.show(2, "queue counters --switch h1")
