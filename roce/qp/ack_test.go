@@ -162,3 +162,25 @@ func TestInvalidCredit(t *testing.T) {
 		t.Error("waits for credit that nobody counts")
 	}
 }
+
+// A message that began before the peer told its credit goes on, whatever that is: its first
+// packet need not have asked for an acknowledgement.
+func TestCreditInTheMiddle(t *testing.T) {
+	a, b := pair(t, func(c *Config) { c.Credits = true })
+	for range 2 {
+		if err := b.PostReceive(ReceiveWR{Local: b.local(0, 600)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.post(t, WR{Op: Send, Local: a.local(0, 9)})
+	a.post(t, WR{Op: Send, Local: a.local(0, 600)})
+	b.receive(t, 0, a.next(0))
+	late := a.next(0)
+	a.receive(t, 0, a.packet(&ib.Outgoing{Opcode: ib.Acknowledge, PSN: 0xfffffe,
+		AETH: ib.Acknowledgement{Syndrome: ib.ACK(0), MSN: 1}}))
+	b.receive(t, 0, late)
+	b.receive(t, 0, a.next(0))
+	b.receive(t, 0, a.next(0))
+	a.receive(t, 0, b.answer())
+	wantStatus(t, a.polled(), Success, Success)
+}

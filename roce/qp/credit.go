@@ -27,10 +27,13 @@ func (r *requester) limited(w *sendWQE) bool {
 
 // credited reports whether the next packet of w may go. Without credit a request may send one
 // packet, when nothing else is in flight, to ask for it; when that one is accepted it has its
-// receive and goes on.
+// receive and goes on. What began with credit goes on in any case.
 func (q *QP) credited(w *sendWQE) bool {
 	r := &q.req
-	return !r.limited(w) || r.unacked > w.first || r.next == w.first && q.outstanding() == 0
+	if r.next == w.first {
+		return !r.limited(w) || q.outstanding() == 0
+	}
+	return !w.flags.waits || r.unacked > w.first
 }
 
 // ackSyndrome is that of an ACK of ours.

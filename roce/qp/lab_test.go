@@ -20,6 +20,7 @@ type side struct {
 	region   *Region
 	library  *Region // may be read only
 	acked    Acked
+	late     []Completion
 }
 
 const regionSize = 1 << 16

@@ -266,3 +266,19 @@ func TestBadResponses(t *testing.T) {
 		wantStatus(t, a.polled(), BadResponse)
 	}
 }
+
+// The peer may ask for more as soon as it has the oldest answer, though that is owed again to a
+// repeated request which came late.
+func TestReadDepthAfterRepeat(t *testing.T) {
+	a, b := pair(t, func(c *Config) { c.ReadDepth, c.Resources = 1, 1 })
+	for range 2 {
+		a.post(t, WR{Op: Read, Local: a.local(0, 9), Remote: b.remote(0)})
+	}
+	first := a.next(0)
+	b.receive(t, 0, first)
+	a.receive(t, 0, b.next(0))
+	b.receive(t, 0, first)
+	b.receive(t, 0, a.next(0))
+	settle(t, 0, a, b)
+	wantStatus(t, a.polled(), Success, Success)
+}

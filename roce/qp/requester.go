@@ -70,7 +70,7 @@ func (q *QP) Post(wr WR) error {
 	r.ssn++
 	*r.queue.push() = sendWQE{id: wr.ID, op: wr.Op, imm: wr.Imm, remote: wr.Remote,
 		atomic: wr.Atomic, local: local, ssn: r.ssn, first: r.posted, packets: packets,
-		flags: wqeFlags{wr.Solicited && wr.Op.takesReceive(), wr.Fence}}
+		flags: wqeFlags{solicited: wr.Solicited && wr.Op.takesReceive(), fence: wr.Fence}}
 	r.posted += packets
 	if q.state == StateErr {
 		q.completeSend(Flushed)
@@ -180,6 +180,9 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 		o.Opcode, o.Payload = w.opcode(i), q.piece(w.local.bytes, int(i))
 	}
 	last := i+taken == w.packets
+	if i == 0 {
+		w.flags.waits = r.limited(w)
+	}
 	o.Solicited = last && w.flags.solicited
 	if o.AckReq = q.asks(w, last, window); o.AckReq {
 		q.asked(now, r.next+taken-1)
@@ -201,7 +204,7 @@ func (q *QP) piece(b []byte, i int) []byte {
 // window of its own, which may shrink below what is in flight.
 func (q *QP) asks(w *sendWQE, last bool, window unit.Bytes) bool {
 	q.req.sinceAck++
-	return last || w.op.Fetches() || window != 0 || q.req.limited(w) ||
+	return last || w.op.Fetches() || window != 0 || w.flags.waits && q.req.next == w.first ||
 		q.req.sinceAck >= q.cfg.AckEvery ||
 		q.outstanding()+1 >= q.cfg.MaxOutstanding
 }

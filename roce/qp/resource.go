@@ -16,6 +16,7 @@ const maxResources = 255
 // An atomic's answer stands here; that of a READ is read from memory as it goes out, each time.
 type resource struct {
 	verb     ib.Verb
+	whole    bool // the answer went out to its end, if not again since it was asked for again
 	psn      ib.PSN
 	msn      ib.MSN
 	packets  uint32 // of the answer
@@ -35,7 +36,7 @@ func (q *QP) keep(p *ib.Packet) ib.Syndrome {
 	if r.verb != ib.NoVerb || q.cfg.Resources == 0 {
 		return ib.NAKInvalidRequest
 	}
-	if r.kept.full() && r.due == r.kept.head {
+	if r.kept.full() && !r.kept.at(r.kept.head).whole {
 		return ib.NAKInvalidRequest // more in flight than was agreed: IBTA 9.7.4.1
 	}
 	e := resource{verb: p.Info.Verb, psn: p.BTH.PSN(), packets: 1}
@@ -52,8 +53,10 @@ func (q *QP) keep(p *ib.Packet) ib.Syndrome {
 	if syn != ib.SyndromeACK {
 		return syn
 	}
-	if r.kept.full() {
+	if r.kept.full() { // the peer has the oldest answer, or it would not ask for more
 		r.kept.head++
+		r.due = max(r.due, r.kept.head)
+		r.answered()
 	}
 	r.msn = r.msn.Next()
 	e.msn = r.msn
@@ -130,6 +133,7 @@ func (q *QP) readDue() bool {
 // answered moves on to the next resource that is owed an answer.
 func (r *responder) answered() {
 	for r.due != r.kept.tail && !r.kept.at(r.due).owed() {
+		r.kept.at(r.due).whole = true
 		r.due++
 	}
 }

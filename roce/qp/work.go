@@ -112,7 +112,10 @@ type sendWQE struct {
 	packets seq // PSNs that it takes
 }
 
-type wqeFlags struct{ solicited, fence bool }
+type wqeFlags struct {
+	solicited, fence bool
+	waits            bool // its first packet went without credit, and the rest waits for that
+}
 
 func (w *sendWQE) end() seq { return w.first + w.packets }
 
