@@ -43,8 +43,11 @@ func NewCollector(device string, read func(*nic.Snapshot) error) *Collector {
 	}
 	c := &Collector{read: read}
 	for _, k := range nic.CounterTable {
-		c.counters = append(c.counters,
-			desc(k.Name+"_total", fmt.Sprintf("%s mlx5: %s.", k.Help, k.Name)))
+		help := fmt.Sprintf("%s mlx5: %s.", k.Help, k.Name)
+		if k.Own {
+			help = k.Help
+		}
+		c.counters = append(c.counters, desc(k.Name+"_total", help))
 	}
 	c.d = descs{
 		received:      desc("port_received_packets_total", "rx_prioN_packets.", "priority"),

@@ -1,7 +1,7 @@
 // Package nic is the RDMA network interface as a pure machine: a dataplane.Device of one port.
 //
 //	           +-- PFC -----> pause state of each priority ----------------------+
-//	Receive ---+-- CNP -----> congestion control of the QP -> rate -> pacer      | holds back
+//	Receive ---+-- CNP, CNM > congestion control of the QP -> rate -> pacer      | holds back
 //	           +-- request -> QP: memory, ACK or NAK owed; if marked: CNP owed   |
 //	           +-- ACK, NAK -> QP: completions, go back                          v
 //	Transmit <-- first CNPs, then ACKs and NAKs, then data of the QPs whose turn it is

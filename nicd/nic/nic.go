@@ -30,11 +30,12 @@ type NIC struct {
 	up     bool
 	now    unit.Time // of the last call, for operations that are not events
 
-	memory *qp.Memory
-	conns  []*conn  // by slot; nil is free
-	free   []uint32 // free slots
-	wheel  *ratelimit.Wheel
-	pacer  *ratelimit.Pacer
+	memory   *qp.Memory
+	conns    []*conn // by slot; nil is free
+	byRemote map[farEnd]*conn
+	free     []uint32 // free slots
+	wheel    *ratelimit.Wheel
+	pacer    *ratelimit.Pacer
 
 	pause     pfc.Receiver  // of what we send
 	asking    pfc.Generator // for pauses of what we receive
@@ -71,7 +72,8 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], cfg.Seed)
 	n := &NIC{cfg: cfg, pool: pool, random: rand.NewChaCha8(seed), up: true,
-		conns: make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
+		byRemote: make(map[farEnd]*conn),
+		conns:    make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
 		pause: pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC}),
 		asking: pfc.NewGenerator(pfc.GeneratorConfig{Source: cfg.MAC, Rate: cfg.Rate,
 			Quanta: cfg.Receive.Quanta}),

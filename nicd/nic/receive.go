@@ -50,7 +50,7 @@ func (n *NIC) dispatch(now unit.Time, f *frame.Frame) {
 	case frame.Pause, frame.MACControl:
 		why = frame.DropMACControl
 	case frame.CNM:
-		why = frame.DropUnexpected // no algorithm here listens to QCN
+		why = n.cnm(now, f)
 	}
 	if why == frame.NoReason {
 		n.ledger.Consume(f)

@@ -16,6 +16,8 @@ type Counters struct {
 	NPCNPSent              uint64
 	RPCNPHandled           uint64
 	RPCNPIgnored           uint64
+	RPCNMHandled           uint64 // QCN; the standard and mlx5 have no name for these two
+	RPCNMIgnored           uint64
 	RxICRCEncapsulated     uint64
 	TxNoFrame              uint64 // the frame pool was empty: the emulator, not the network
 }
