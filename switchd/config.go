@@ -164,7 +164,8 @@ func Default() Config {
 			Trust:       "dscp",
 			PauseQuanta: 0xffff,
 			QCN: QCN{Queues: []uint8{}, Qeq: qcn.Qeq, W: qcn.W, Base: qcn.Base,
-				Jitter: qcn.Jitter, Headers: qcn.Headers},
+				Jitter:  qcn.Jitter,
+				Headers: 64}, // all there may be: by it a NIC finds the queue pair
 			Telemetry: Telemetry{Queues: []uint8{}, Hops: 8, MaxFrame: 1514},
 			MACAgeing: 300 * time.Second,
 			MACLimit:  16384,

@@ -156,7 +156,9 @@ qos:
 		p.Shaper.Queues[0].Max != unit.GbPerSecond || p.Shaper.Port.Max != 20*unit.GbPerSecond {
 		t.Errorf("scheduler %+v, shaper %+v", p.Scheduler, p.Shaper)
 	}
-	if p.Queues[5].QCN != qos.NetFPGA() || p.Queues[3].QCN.On() || m.Telemetry.Switch != 7 {
+	qcn := qos.NetFPGA()
+	qcn.Headers = 64
+	if p.Queues[5].QCN != qcn || p.Queues[3].QCN.On() || m.Telemetry.Switch != 7 {
 		t.Errorf("QCN %+v, telemetry %+v", p.Queues[5].QCN, m.Telemetry)
 	}
 }

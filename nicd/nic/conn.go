@@ -84,8 +84,8 @@ func (n *NIC) CreateQP(cfg qp.Config) (Local, error) {
 	slot := n.free[len(n.free)-1]
 	n.free = n.free[:len(n.free)-1]
 	cfg.QPN = firstQPN + ib.QPN(slot)
-	c := &conn{cc: n.cfg.CC.New(n.cfg.Rate), notify: cc.NewNotificationPoint(n.cfg.CNPInterval),
-		psn: ib.MakePSN(uint32(n.random.Uint64()))}
+	c := &conn{cc: n.cfg.CC.New(n.setup(cfg)), psn: ib.MakePSN(uint32(n.random.Uint64())),
+		notify: cc.NewNotificationPoint(n.cfg.CNPInterval)}
 	c.qp = qp.New(cfg, n.memory, qp.NewCQ(cfg.SendQueue+cfg.ReceiveQueue), &n.transport)
 	c.timers = timersOf(slot)
 	c.flow.Init(n.now, slot, c.timers+kindPace, uint8(n.priority(n.cfg.DSCP.Data)),
@@ -95,6 +95,13 @@ func (n *NIC) CreateQP(cfg qp.Config) (Local, error) {
 		return Local{}, err
 	}
 	return Local{cfg.QPN, c.psn}, nil
+}
+
+// setup is what congestion control is told of a QP. The seed is the NIC's in another place for
+// each QP, and costs the generator of keys no number.
+func (n *NIC) setup(c qp.Config) cc.Setup {
+	return cc.Setup{Line: n.cfg.Rate, MTU: unit.Bytes(c.MTU + ib.MaxOverhead),
+		Seed: n.cfg.Seed + uint64(c.QPN)<<32}
 }
 
 // Connect takes a QP to RTS with its peer.
@@ -117,6 +124,7 @@ func (n *NIC) Connect(qpn ib.QPN, r Remote) error {
 		return err
 	}
 	c.remote = r
+	n.byRemote[farEnd{r.IP, r.QPN}] = c
 	c.headers = ib.NewHeaders(ib.Endpoints{SourceMAC: n.cfg.MAC, DestMAC: r.MAC,
 		Source: source, Dest: r.IP, SourcePort: ib.SourcePort(qpn, r.QPN), DestQP: r.QPN,
 		PKey: c.qp.Config().PKey})
@@ -188,6 +196,9 @@ func (n *NIC) DestroyQP(qpn ib.QPN) error {
 	n.cnps.remove(c, inCNPs)
 	n.acks.remove(c, inAcks)
 	n.completed.remove(c, inCompleted)
+	if at := (farEnd{c.remote.IP, c.remote.QPN}); n.byRemote[at] == c {
+		delete(n.byRemote, at)
+	}
 	slot := uint32(qpn - firstQPN)
 	n.conns[slot] = nil
 	n.free = append(n.free, slot)

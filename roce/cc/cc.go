@@ -16,6 +16,8 @@ type Algorithm interface {
 	Nack(now unit.Time)
 	// CNP tells of a congestion notification packet for this QP.
 	CNP(now unit.Time, c CNP)
+	// CNM tells of a congestion notification message about a packet of this QP.
+	CNM(now unit.Time, c CNM)
 	// RTT delivers the answer to a probe that Limit asked for.
 	RTT(now unit.Time, rtt time.Duration)
 	// Timeout tells that the retransmission timer ran out.
@@ -50,6 +52,20 @@ type Ack struct {
 type CNP struct {
 	Interval time.Duration // the receiver's current CNP interval, 0 if it did not say
 	Flows    int           // congested flows the receiver sees, 0 if it did not say
+}
+
+// CNM is what a QCN congestion point says of one queue. [QCN] section 2, IEEE 802.1Q-2022 33.4.
+type CNM struct {
+	Feedback uint8      // -Fb quantized to 6 bits, 0 to 63
+	QOffset  unit.Bytes // Qeq - Q: negative when the queue is too long
+	QDelta   unit.Bytes // by how much the queue grew since the last sample
+}
+
+// Setup is what a reaction point is told about its QP when it is made.
+type Setup struct {
+	Line unit.Rate  // of the port
+	MTU  unit.Bytes // largest whole frame of the QP's data
+	Seed uint64     // of the reaction point's dice; another one for each QP
 }
 
 // Value is one named number of an algorithm's state.

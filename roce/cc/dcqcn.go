@@ -42,9 +42,9 @@ type DCQCN struct {
 	values [7]Value
 }
 
-// New makes a reaction point on a port of rate line.
-func (p *DCQCNParams) New(line unit.Rate) Algorithm {
-	d := &DCQCN{p: *p, line: float64(line)}
+// New makes a reaction point.
+func (p *DCQCNParams) New(s Setup) Algorithm {
+	d := &DCQCN{p: *p, line: float64(s.Line)}
 	d.release()
 	return d
 }
@@ -144,6 +144,9 @@ func (d *DCQCN) Ack(now unit.Time, _ Ack) { d.advance(now) }
 
 // Nack means nothing to DCQCN.
 func (d *DCQCN) Nack(now unit.Time) { d.advance(now) }
+
+// CNM means nothing to DCQCN.
+func (d *DCQCN) CNM(now unit.Time, _ CNM) { d.advance(now) }
 
 // RTT means nothing to DCQCN, which never asks for it.
 func (d *DCQCN) RTT(now unit.Time, _ time.Duration) { d.advance(now) }

@@ -84,6 +84,9 @@ func mlx5() *DCQCNParams {
 // HandlesCNP says that CNPs are what it lives on.
 func (*DCQCNParams) HandlesCNP() bool { return true }
 
+// HandlesCNM says that it does not listen to switches.
+func (*DCQCNParams) HandlesCNM() bool { return false }
+
 // Validate returns every fault.
 func (p *DCQCNParams) Validate(line unit.Rate) (faults []error) {
 	must := func(ok bool, format string, args ...any) {

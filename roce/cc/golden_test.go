@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,30 +15,33 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden tables")
 
 // The scripts in testdata tell a story of events; below each command stands the state after it.
-func TestDCQCNStories(t *testing.T) {
+func TestStories(t *testing.T) {
 	for _, c := range []struct {
-		file, preset string
-		line         unit.Rate
+		algorithm, preset string
+		line              unit.Rate
 	}{
-		{"testdata/dcqcn_sigcomm15.txt", "sigcomm15", 40 * unit.GbPerSecond},
-		{"testdata/dcqcn_mlx5.txt", "mlx5", 100 * unit.GbPerSecond},
+		{"dcqcn", "sigcomm15", 40 * unit.GbPerSecond},
+		{"dcqcn", "mlx5", 100 * unit.GbPerSecond},
+		{"qcn", "baseline", 10 * unit.GbPerSecond},
+		{"qcn", "netfpga", unit.GbPerSecond},
 	} {
-		t.Run(c.preset, func(t *testing.T) {
-			want, err := os.ReadFile(c.file)
+		t.Run(c.algorithm+"_"+c.preset, func(t *testing.T) {
+			file := "testdata/" + c.algorithm + "_" + c.preset + ".txt"
+			want, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := NewParams("dcqcn", c.preset)
+			p, err := NewParams(c.algorithm, c.preset)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(t, p.New(c.line), string(want))
+			got := play(t, p.New(Setup{Line: c.line, MTU: 1082, Seed: 1}), string(want))
 			if *update {
-				if err := os.WriteFile(c.file, []byte(got), 0o644); err != nil {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			} else if got != string(want) {
-				t.Errorf("%s differs; got:\n%s", c.file, got)
+				t.Errorf("%s differs; got:\n%s", file, got)
 			}
 		})
 	}
@@ -73,6 +77,12 @@ func do(t *testing.T, a Algorithm, words []string) {
 	switch words[0] {
 	case "cnp":
 		a.CNP(now, CNP{})
+	case "cnm":
+		fb, err := strconv.ParseUint(words[2], 10, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.CNM(now, CNM{Feedback: uint8(fb)})
 	case "wake":
 		if at := a.NextWake(); now < at {
 			t.Fatalf("wake at %v, before %v", now, at)
@@ -94,7 +104,13 @@ func state(a Algorithm) string {
 	for _, s := range a.State() {
 		v[s.Name] = s.Value
 	}
-	return fmt.Sprintf("rate %v target %.6gGb/s alpha %.6f T %v BC %v next %v",
-		a.Limit().Rate, v["target_rate_bps"]/1e9, v["alpha"], v["timer_stage"], v["byte_stage"],
-		a.NextWake())
+	end := fmt.Sprintf("T %v BC %v next %v", v["timer_stage"], v["byte_stage"], a.NextWake())
+	rates := fmt.Sprintf("rate %v target %.6gGb/s", a.Limit().Rate, v["target_rate_bps"]/1e9)
+	switch a.(type) {
+	case *QCN:
+		return fmt.Sprintf("%s left %vB i %v %s", rates, v["byte_counter"], v["hyper_increases"],
+			end)
+	default:
+		return fmt.Sprintf("%s alpha %.6f %s", rates, v["alpha"], end)
+	}
 }

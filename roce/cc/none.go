@@ -17,8 +17,11 @@ func (*NoneParams) Validate(unit.Rate) []error { return nil }
 // HandlesCNP says that CNPs are ignored.
 func (*NoneParams) HandlesCNP() bool { return false }
 
+// HandlesCNM says that CNMs are ignored.
+func (*NoneParams) HandlesCNM() bool { return false }
+
 // New makes the reaction point that never reacts.
-func (*NoneParams) New(line unit.Rate) Algorithm { return none{line} }
+func (*NoneParams) New(s Setup) Algorithm { return none{s.Line} }
 
 type none struct{ line unit.Rate }
 
@@ -26,6 +29,7 @@ func (none) Sent(unit.Time, unit.Bytes)   {}
 func (none) Ack(unit.Time, Ack)           {}
 func (none) Nack(unit.Time)               {}
 func (none) CNP(unit.Time, CNP)           {}
+func (none) CNM(unit.Time, CNM)           {}
 func (none) RTT(unit.Time, time.Duration) {}
 func (none) Timeout(unit.Time)            {}
 func (none) Wake(unit.Time)               {}

@@ -12,10 +12,12 @@ import (
 type Params interface {
 	// Validate returns every fault, each starting with the parameter's name in configuration.
 	Validate(line unit.Rate) []error
-	// New makes the reaction point of one QP on a port of rate line.
-	New(line unit.Rate) Algorithm
+	// New makes the reaction point of one QP.
+	New(s Setup) Algorithm
 	// HandlesCNP says whether a CNP has any effect; if not it counts as ignored.
 	HandlesCNP() bool
+	// HandlesCNM says the same of the CNMs of switches.
+	HandlesCNM() bool
 }
 
 // entry is one line of the registry. Presets returns a pointer to fresh parameters, which a
@@ -30,6 +32,7 @@ type entry struct {
 var registry = []entry{
 	{"dcqcn", []string{"sigcomm15", "mlx5"}, newDCQCNParams},
 	{"none", []string{"line_rate"}, newNoneParams},
+	{"qcn", []string{"baseline", "netfpga"}, newQCNParams},
 }
 
 // Names lists the algorithms in alphabetical order.

@@ -19,7 +19,7 @@ func TestRegistry(t *testing.T) {
 			if faults := p.Validate(line); len(faults) != 0 {
 				t.Errorf("%s %s: %v", e.name, preset, faults)
 			}
-			a := p.New(line)
+			a := p.New(Setup{Line: line, MTU: 1082})
 			if a.Limit().Rate != line {
 				t.Errorf("%s %s starts at %v", e.name, preset, a.Limit().Rate)
 			}
@@ -32,9 +32,14 @@ func TestRegistry(t *testing.T) {
 			if reacted := a.Limit().Rate < line; reacted != p.HandlesCNP() {
 				t.Errorf("%s %s: reacted to a CNP %v", e.name, preset, reacted)
 			}
+			a = p.New(Setup{Line: line, MTU: 1082})
+			a.CNM(5, CNM{Feedback: 63})
+			if reacted := a.Limit().Rate < line; reacted != p.HandlesCNM() {
+				t.Errorf("%s %s: reacted to a CNM %v", e.name, preset, reacted)
+			}
 		}
 	}
-	if !slices.Equal(Names(), []string{"dcqcn", "none"}) {
+	if !slices.Equal(Names(), []string{"dcqcn", "none", "qcn"}) {
 		t.Errorf("names %v", Names())
 	}
 }
@@ -56,6 +61,10 @@ func TestRegistryRefuses(t *testing.T) {
 		InitialAlpha: 3, RateHAI: -1, DecreaseInterval: -1, MinDecreaseFactor: 1, FirstCNPRate: 2}
 	if faults := bad.Validate(line); len(faults) != 13 {
 		t.Errorf("%d faults, want one for each of 13 fields: %v", len(faults), faults)
+	}
+	worse := &QCNParams{Gd: 0.1, Jitter: 1, FastRecovery: -1, RateHAI: -1}
+	if faults := worse.Validate(line); len(faults) != 8 {
+		t.Errorf("%d faults, want one for each of 8 fields: %v", len(faults), faults)
 	}
 }
 

@@ -110,8 +110,11 @@ func newSwitch(t testing.TB, s *setup, pool *frame.Pool) *pipeline.Switch {
 	t.Helper()
 	c := switchd.Default()
 	c.Seed = s.seed
-	if s.algorithm == "none" {
+	if s.algorithm == "none" || s.algorithm == "qcn" {
 		c.WRED.ECN = "ecn_none" // nobody would listen
+	}
+	if s.algorithm == "qcn" {
+		c.QCN.Queues = []uint8{dataClass}
 	}
 	for i := range s.senders + 1 {
 		c.Ports = append(c.Ports, daemon.PortConfig{Name: fmt.Sprintf("swp%d", i+1),

@@ -1,0 +1,134 @@
+package cc
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
+// maxValues is how many values of State a NIC shows.
+const maxValues = 8
+
+// eachPreset calls see for every preset of every algorithm.
+func eachPreset(t *testing.T, see func(t *testing.T, p Params)) {
+	for _, e := range registry {
+		for _, preset := range e.presets {
+			t.Run(e.name+"_"+preset, func(t *testing.T) { see(t, e.params(preset)) })
+		}
+	}
+}
+
+// event draws something that can happen to a reaction point, to be told to several.
+func event(t *rapid.T) (name string, tell func(a Algorithm, now unit.Time)) {
+	n := rapid.Int64Range(1, 2_000_000).Draw(t, "n")
+	interval := time.Duration(rapid.Int64Range(0, 3_000_000).Draw(t, "interval"))
+	marked := rapid.Bool().Draw(t, "marked")
+	switch name = rapid.SampledFrom([]string{"sent", "ack", "nack", "cnp", "cnm", "rtt",
+		"timeout"}).Draw(t, "event"); name {
+	case "sent":
+		tell = func(a Algorithm, now unit.Time) { a.Sent(now, unit.Bytes(n)) }
+	case "ack":
+		k := Ack{Bytes: unit.Bytes(n % 65536), Packets: int(n%64) + 1, ECNEcho: marked}
+		tell = func(a Algorithm, now unit.Time) { a.Ack(now, k) }
+	case "nack":
+		tell = func(a Algorithm, now unit.Time) { a.Nack(now) }
+	case "cnp":
+		tell = func(a Algorithm, now unit.Time) { a.CNP(now, CNP{Interval: interval}) }
+	case "cnm":
+		tell = func(a Algorithm, now unit.Time) { a.CNM(now, CNM{Feedback: uint8(n & 63)}) }
+	case "rtt":
+		tell = func(a Algorithm, now unit.Time) { a.RTT(now, time.Duration(n)) }
+	case "timeout":
+		tell = func(a Algorithm, now unit.Time) { a.Timeout(now) }
+	}
+	return name, tell
+}
+
+// TestModel drives every algorithm with random events. Whatever it is: it keeps its rate above
+// zero and below the line's, wants no wake in the past, slows down on bad news, and comes to the
+// same whether Wake is punctual or never called.
+func TestModel(t *testing.T) {
+	eachPreset(t, func(t *testing.T, p Params) {
+		rapid.Check(t, func(t *rapid.T) {
+			setup := Setup{Line: line, MTU: 1082, Seed: rapid.Uint64().Draw(t, "seed")}
+			punctual, late := p.New(setup), p.New(setup)
+			now := unit.Time(0)
+			for range rapid.IntRange(1, 40).Draw(t, "events") {
+				now += unit.Time(rapid.Int64Range(0, 2_000_000).Draw(t, "gap"))
+				for at := punctual.NextWake(); at <= now; at = punctual.NextWake() {
+					if punctual.Wake(at); punctual.NextWake() <= at {
+						t.Fatalf("woken at %v, wants %v", at, punctual.NextWake())
+					}
+				}
+				before := punctual.Limit()
+				name, tell := event(t)
+				tell(punctual, now)
+				tell(late, now)
+				judge(t, name, before, punctual, now)
+				if a, b := punctual.Limit(), late.Limit(); a != b ||
+					punctual.NextWake() != late.NextWake() ||
+					!slices.Equal(punctual.State(), late.State()) {
+					t.Fatalf("%s at %v: %+v %v\nlate: %+v %v", name, now, a, punctual.State(), b,
+						late.State())
+				}
+			}
+		})
+	})
+}
+
+// judge looks at an algorithm after an event.
+func judge(t *rapid.T, name string, before Limit, a Algorithm, now unit.Time) {
+	l := a.Limit()
+	if l.Rate <= 0 || l.Rate > line || l.Window < 0 {
+		t.Fatalf("%s: %+v", name, l)
+	}
+	if a.NextWake() < now {
+		t.Fatalf("%s at %v: wake wanted at %v", name, now, a.NextWake())
+	}
+	if bad := name == "cnp" || name == "cnm" || name == "nack" || name == "timeout"; bad &&
+		(l.Rate > before.Rate || l.Window > before.Window) {
+		t.Fatalf("%s: from %+v up to %+v", name, before, l)
+	}
+	if n := len(a.State()); n > maxValues {
+		t.Fatalf("%d values", n)
+	}
+}
+
+// TestNoAllocation: events, deadlines and looking cost no memory.
+func TestNoAllocation(t *testing.T) {
+	eachPreset(t, func(t *testing.T, p Params) {
+		a, now := p.New(Setup{Line: line, MTU: 1082}), unit.Time(0)
+		if n := testing.AllocsPerRun(1000, func() {
+			a.CNP(now, CNP{Interval: 100 * time.Microsecond})
+			a.CNM(now, CNM{Feedback: 20})
+			a.Sent(now, 1500)
+			a.Ack(now, Ack{Bytes: 1500, Packets: 1})
+			now += 60 * us
+			a.Wake(now)
+			_, _ = a.Limit(), a.State()
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+// BenchmarkSent is a packet of a limited QP and its acknowledgement, for every algorithm.
+func BenchmarkSent(b *testing.B) {
+	for _, e := range registry {
+		b.Run(e.name, func(b *testing.B) {
+			a, now := e.params(e.presets[0]).New(Setup{Line: line, MTU: 1082}), unit.Time(0)
+			a.CNP(0, CNP{})
+			a.CNM(0, CNM{Feedback: 63})
+			b.ReportAllocs()
+			for b.Loop() {
+				now += 300
+				a.Sent(now, 1082)
+				a.Ack(now, Ack{Bytes: 1024, Packets: 1})
+			}
+		})
+	}
+}
