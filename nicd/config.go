@@ -28,8 +28,9 @@ type Config struct {
 	Gateway *Gateway `yaml:"gateway,omitempty"`
 	MTU     int      `yaml:"mtu"` // path MTU
 
-	PFCEnable   []uint8         `yaml:"pfc_enable"` // priorities whose pause is obeyed
+	PFCEnable   []uint8         `yaml:"pfc_enable"` // of both directions
 	DSCPToTCMap map[uint8]uint8 `yaml:"dscp_to_tc_map"`
+	Receive     ReceiveConfig   `yaml:"receive"`
 	DSCP        DSCPConfig      `yaml:"dscp"`
 
 	CC          CCConfig      `yaml:"cc"`
@@ -149,6 +150,7 @@ func (c *Config) machine() nic.Config {
 			n.Classify.DSCP[dscp] = tc
 		}
 	}
+	n.Receive = c.Receive.machine()
 	n.CNPInterval, n.Burst = c.CNPInterval, c.Burst
 	q := &n.QP
 	q.MTU, q.SendQueue, q.ReceiveQueue = c.MTU, c.QP.SendQueue, c.QP.ReceiveQueue

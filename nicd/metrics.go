@@ -31,6 +31,8 @@ type descs struct {
 	pauses, pausedSeconds, transitions        *prometheus.Desc
 	dropped, rates, completion, qpRate, alpha *prometheus.Desc
 	cnps                                      *prometheus.Desc
+	pausesSent, pausingSeconds, discarded     *prometheus.Desc
+	waiting, waitingMost, stopped             *prometheus.Desc
 }
 
 // NewCollector exports what read delivers, under the device's name.
@@ -67,6 +69,7 @@ func NewCollector(device string, read func(*nic.Snapshot) error) *Collector {
 		alpha:  desc("dcqcn_alpha_ratio", "DCQCN's rate reduction factor of the QP.", "qpn"),
 		cnps:   desc("qp_cnps_received_total", "CNPs received for the QP.", "qpn"),
 	}
+	c.describeReceive(desc)
 	return c
 }
 
@@ -94,12 +97,16 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		count(c.d.pauses, float64(pause.RxPause), prio)
 		count(c.d.pausedSeconds, pause.RxPauseDuration.Seconds(), prio)
 		count(c.d.transitions, float64(pause.RxPauseTransition), prio)
+		count(c.d.pausesSent, float64(pause.TxPause), prio)
+		count(c.d.pausingSeconds, pause.TxPauseDuration.Seconds(), prio)
+		count(c.d.discarded, float64(s.Receive.Discarded[p].Frames), prio)
 	}
 	for r, n := range s.Ledger.Dropped {
 		if frame.Reason(r) != frame.NoReason {
 			count(c.d.dropped, float64(n.Frames), frame.Reason(r).String())
 		}
 	}
+	c.receive(out, &s.Receive)
 	c.qps(out, s)
 	c.completions(out)
 }

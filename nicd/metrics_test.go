@@ -22,6 +22,10 @@ func someState(s *nic.Snapshot) error {
 	s.Counters.NPCNPSent = 7
 	s.Traffic[3].Sent.Add(1000)
 	s.Pause[3] = nic.PriorityPause{RxPause: 2, RxPauseDuration: 1500 * time.Millisecond}
+	s.Pause[3].TxPause, s.Pause[3].TxPauseDuration = 4, 250*time.Millisecond
+	s.Receive = nic.ReceiveView{Modelled: true, Stopped: true, Lossless: 3000, LossyMost: 70,
+		DiscardedTotal: 9}
+	s.Receive.Discarded[3].Frames = 9
 	s.Ledger.Dropped[frame.DropICRC].Add(100)
 	for i := range 3 {
 		q := nic.QPView{QPN: 0x11, Rate: 8e9, CNPs: 5, CCValues: 1}
@@ -71,6 +75,13 @@ func TestMetrics(t *testing.T) {
 		"nicd_np_cnp_sent_total" + labels + "} 7",
 		"nicd_port_sent_bytes_total" + labels + `,priority="3"} 1000`,
 		"nicd_pfc_receive_paused_seconds_total" + labels + `,priority="3"} 1.5`,
+		"nicd_pfc_sent_frames_total" + labels + `,priority="3"} 4`,
+		"nicd_pfc_send_paused_seconds_total" + labels + `,priority="3"} 0.25`,
+		"nicd_rx_discards_phy_total" + labels + "} 9",
+		"nicd_receive_discarded_packets_total" + labels + `,priority="3"} 9`,
+		`nicd_receive_buffer_used_bytes{buffer="lossless",device="host1",port="1"} 3000`,
+		`nicd_receive_buffer_watermark_bytes{buffer="lossy",device="host1",port="1"} 70`,
+		"nicd_receive_pipeline_stopped" + labels + "} 1",
 		"nicd_dropped_packets_total" + labels + `,reason="icrc"} 1`,
 		"nicd_dcqcn_rate_bytes_per_second" + labels + `,qpn="0x000011"} 1e+09`,
 		"nicd_dcqcn_alpha_ratio" + labels + `,qpn="0x000011"} 0.25`,

@@ -16,13 +16,13 @@ import (
 	"github.com/rocelab/rocelab/roce/qp"
 )
 
-// poolFrames is enough for everything a NIC holds: the link's bandwidth-delay product and the
-// control packets that wait. Data packets are built when the wire asks for them.
+// poolFrames is enough for everything a NIC holds beside what waits for its receive pipeline: the
+// link's bandwidth-delay product. All packets are built when the wire asks for them.
 const poolFrames = 8192
 
 // build makes the machine and its pool.
 func build(machine nic.Config) (*app.Host, *frame.Pool, error) {
-	pool := frame.NewPool(poolFrames, xsk.DefaultOptions.MaxFrame())
+	pool := frame.NewPool(poolFrames+waiting(&machine.Receive), xsk.DefaultOptions.MaxFrame())
 	n, err := nic.New(machine, pool)
 	if err != nil {
 		return nil, nil, err
@@ -72,6 +72,8 @@ func (s *verbs) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "POST /v1/open", s.open)
 	daemon.Handle(mux, "POST /v1/join", s.join)
 	daemon.Handle(mux, "POST /v1/flow", s.flow)
+	daemon.Handle(mux, "POST /v1/receive", s.receive)
+	daemon.Handle(mux, "GET /v1/receive", s.receiveStatus)
 	daemon.Handle(mux, "POST /v1/sample", s.sample)
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()

@@ -73,6 +73,13 @@ func (h *Host) Wake(now unit.Time) {
 	h.serve(now)
 }
 
+// StartReceiving lets the receive pipeline go on. What it then handles may complete work.
+func (h *Host) StartReceiving(now unit.Time) error {
+	err := h.nic.StartReceiving(now)
+	h.serve(now)
+	return err
+}
+
 // SetLink passes the change on to the NIC.
 func (h *Host) SetLink(now unit.Time, port dataplane.PortID, up bool) {
 	h.nic.SetLink(now, port, up)

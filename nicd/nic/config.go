@@ -23,7 +23,8 @@ type Config struct {
 
 	DSCP     DSCP
 	Classify classify.Map // DSCP to priority, for what arrives and what is sent
-	PFC      pfc.Set      // priorities whose pause is obeyed
+	PFC      pfc.Set      // priorities whose pause is obeyed, and that Receive pauses
+	Receive  ReceiveConfig
 
 	CC          cc.Params
 	CNPInterval time.Duration // N of [DCQCN] 3.1
@@ -91,6 +92,7 @@ func (c *Config) Validate() (faults []error) {
 	for _, f := range c.QP.Validate() {
 		faults = append(faults, fmt.Errorf("qp.%w", f))
 	}
+	faults = append(faults, c.Receive.validate()...)
 	if c.CC == nil {
 		return append(faults, errors.New("cc: no algorithm"))
 	}

@@ -25,6 +25,8 @@ var CounterTable = []Counter{
 		Value: func(s *Snapshot) uint64 { return s.Counters.RPCNMIgnored }},
 	{"rx_icrc_encapsulated", "RoCEv2 packets received with a wrong ICRC.",
 		func(s *Snapshot) uint64 { return s.Counters.RxICRCEncapsulated }, false},
+	{"rx_discards_phy", "Packets dropped for lack of room in the receive buffer.",
+		func(s *Snapshot) uint64 { return s.Receive.DiscardedTotal }, false},
 	{"out_of_sequence", "Request packets received beyond the expected PSN.",
 		func(s *Snapshot) uint64 { return s.Transport.OutOfSequence }, false},
 	{"duplicate_request", "Request packets received that were executed before.",

@@ -8,7 +8,8 @@
 //
 // Answers are not queued as frames: a QP that owes one stands in a list and the answer is made
 // when the wire takes it, so several become one and the lists cannot overflow. Data is pulled
-// from the QPs the same way. So the NIC buffers no frame at all.
+// from the QPs the same way. So the NIC buffers no frame that it sends. Frames that arrive wait if
+// a receive pipeline is modelled (ReceiveConfig), which may pause the switch.
 //
 // All deadlines, of pacing, congestion control, retransmission, notification and pause, stand in
 // one timing wheel: the cost of a call does not grow with the number of QPs.

@@ -19,10 +19,15 @@ type chaos struct {
 }
 
 // Whatever happens, the account balances after every call and no frame is lost without a name.
-func TestLedgerUnderRandomInput(t *testing.T) {
+func TestLedgerUnderRandomInput(t *testing.T) { chaosOn(t, nil) }
+
+// The same with a receive pipeline on both sides that is slow, overflows, and stops.
+func TestLedgerOfSlowReceivers(t *testing.T) { chaosOn(t, slow) }
+
+func chaosOn(t *testing.T, change func(*Config)) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &chaos{}
-		c.a, c.b, c.pool = newPeers(t, nil)
+		c.a, c.b, c.pool = newPeers(t, change)
 		t.Repeat(map[string]func(*rapid.T){
 			"post": func(t *rapid.T) {
 				n := rapid.IntRange(0, 5000).Draw(t, "n")
@@ -45,7 +50,14 @@ func TestLedgerUnderRandomInput(t *testing.T) {
 			},
 			"time": c.time,
 			"link": func(t *rapid.T) { c.a.SetLink(c.now, Port, rapid.Bool().Draw(t, "up")) },
-			"":     c.check,
+			"stop": func(t *rapid.T) {
+				if rapid.Bool().Draw(t, "stopped") {
+					_ = c.b.StopReceiving(c.now) // not modelled is fine
+				} else {
+					_ = c.b.StartReceiving(c.now)
+				}
+			},
+			"": c.check,
 		})
 	})
 }
@@ -91,7 +103,38 @@ func (c *chaos) time(t *rapid.T) {
 func (c *chaos) check(t *rapid.T) {
 	c.a.balanced(t)
 	c.b.balanced(t)
-	if flying := len(c.air) + len(c.back); c.pool.InUse() != flying {
-		t.Fatalf("%d frames in use, %d on the wire", c.pool.InUse(), flying)
+	flying, waiting := len(c.air)+len(c.back), 0
+	for _, p := range []*peer{c.a, c.b} {
+		waiting += p.waits(t)
 	}
+	if c.pool.InUse() != flying+waiting {
+		t.Fatalf("%d frames in use, %d on the wire, %d wait", c.pool.InUse(), flying, waiting)
+	}
+}
+
+// waits counts what waits for the receive pipeline anew, and compares all that the NIC says of it:
+// bytes within the buffers, in the ledger, and against the thresholds.
+func (p *peer) waits(t *rapid.T) (frames int) {
+	var bytes [classes]unit.Bytes
+	p.receiving.waiting.Each(func(f *frame.Frame) {
+		frames++
+		bytes[p.receiving.class(p.cfg.PFC, f)] += f.Len()
+	})
+	l, c := p.Ledger(), &p.cfg.Receive
+	if bytes != p.receiving.bytes || uint64(frames) != l.Buffered.Frames ||
+		uint64(bytes[lossless]+bytes[lossy]) != l.Buffered.Bytes {
+		t.Fatalf("%d frames of %v bytes wait; told %v, ledger %v", frames, bytes,
+			p.receiving.bytes, l.Buffered)
+	}
+	if bytes[lossless] > c.Buffer || bytes[lossy] > c.Lossy {
+		t.Fatalf("%v bytes wait in %v and %v", bytes, c.Buffer, c.Lossy)
+	}
+	wanted := p.asking.Wanted()
+	if bytes[lossless] > c.XOFF && wanted != p.cfg.PFC || bytes[lossless] <= c.XON && wanted != 0 {
+		t.Fatalf("%d bytes wait, paused are %v", bytes[lossless], wanted)
+	}
+	if frames > 0 && !p.receiving.stopped && p.NextWake() == unit.Never {
+		t.Fatal("frames wait for nothing")
+	}
+	return frames
 }

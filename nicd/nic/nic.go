@@ -38,7 +38,9 @@ type NIC struct {
 	wheel    *ratelimit.Wheel
 	pacer    *ratelimit.Pacer
 
-	pause pfc.Receiver
+	pause     pfc.Receiver  // of what we send
+	asking    pfc.Generator // for pauses of what we receive
+	receiving pipeline
 
 	incast    *cc.Incast // flows that are congested on their way here
 	cnps      list       // QPs that owe a CNP
@@ -75,7 +77,10 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 		byRemote: make(map[farEnd]*conn),
 		incast:   cc.NewIncast(cfg.CNPInterval, cc.CNPSpacing(cfg.CC)),
 		conns:    make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
-		pause: pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC})}
+		pause: pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC}),
+		asking: pfc.NewGenerator(pfc.GeneratorConfig{Source: cfg.MAC, Rate: cfg.Rate,
+			Quanta: cfg.Receive.Quanta}),
+		receiving: pipeline{cfg: cfg.Receive}}
 	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)
 	n.wheel = ratelimit.NewWheel(int(timersOf(uint32(cfg.MaxQPs))))
 	n.pacer = ratelimit.NewPacer(n.wheel)
@@ -91,16 +96,19 @@ func (n *NIC) Config() Config { return n.cfg }
 // Ready has the port if there is something to send.
 func (n *NIC) Ready() *dataplane.PortSet { return &n.ready }
 
-// Ledger is the account of every frame. The NIC buffers none.
+// Ledger is the account of every frame. Buffered are those that wait for the receive pipeline.
 func (n *NIC) Ledger() dataplane.Ledger { return n.ledger }
 
 // SetLink tells that the link went up or down. What the other end had paused runs again: a link
-// that comes back starts with no pause, on both sides.
+// that comes back starts with no pause, on both sides. What waits for the receive pipeline stays,
+// because it has arrived.
 func (n *NIC) SetLink(now unit.Time, _ dataplane.PortID, up bool) {
 	n.now, n.up = now, up
 	if !up {
 		n.pause.Reset(now)
+		n.asking.Reset(now)
 		n.wheel.Cancel(pauseTimer)
+		n.wheel.Cancel(askTimer)
 	}
 	n.kick()
 }
@@ -111,7 +119,7 @@ func (n *NIC) kick() {
 		return
 	}
 	running := ^n.pause.Paused(n.now)
-	if uint8(running)&n.pacer.Ready() != 0 ||
+	if n.asking.Pending(n.now) || uint8(running)&n.pacer.Ready() != 0 ||
 		n.cnps.head != nil && running.Has(n.priority(n.cfg.DSCP.CNP)) ||
 		n.acks.head != nil && running.Has(n.priority(n.cfg.DSCP.Ack)) {
 		n.ready.Add(Port)

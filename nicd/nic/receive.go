@@ -12,8 +12,10 @@ import (
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
-// Receive takes a frame from the wire. Its payload is in memory, or it is dropped by a name, when
-// Receive returns.
+// Receive takes a frame from the wire. If no receive pipeline is modelled, its payload is in
+// memory, or it is dropped by a name, when Receive returns. Else it may wait for that.
+//
+// MAC control frames do not wait: they belong to the MAC, which is in front of the buffer.
 func (n *NIC) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
 	n.now = now
 	n.ledger.Received.Add(f.Len())
@@ -26,8 +28,20 @@ func (n *NIC) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
 		n.ledger.Drop(f, frame.DropLinkDown)
 		return
 	}
+	switch {
+	case !n.cfg.Receive.on() || class.Kind == frame.PFC || class.Kind == frame.Pause ||
+		class.Kind == frame.MACControl:
+		n.dispatch(now, f)
+	default:
+		n.enter(now, f)
+	}
+	n.kick()
+}
+
+// dispatch hands a frame to what it is for, and ends it.
+func (n *NIC) dispatch(now unit.Time, f *frame.Frame) {
 	why := frame.DropNotRoCE
-	switch class.Kind {
+	switch f.Meta.Class.Kind {
 	case frame.RoCE4, frame.RoCE6:
 		why = n.roce(now, f)
 	case frame.PFC:
@@ -44,7 +58,6 @@ func (n *NIC) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
 	} else {
 		n.ledger.Drop(f, why)
 	}
-	n.kick()
 }
 
 // pfc obeys a PFC frame. What it releases is found by kick.

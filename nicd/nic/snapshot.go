@@ -30,6 +30,8 @@ type PriorityPause struct {
 	RxPause           uint64        // PFC frames that named it
 	RxPauseDuration   time.Duration // held back
 	RxPauseTransition uint64        // from paused to running
+	TxPause           uint64        // PFC frames of ours that named it
+	TxPauseDuration   time.Duration // we held the other end back
 }
 
 // QPView is one QP from outside.
@@ -54,6 +56,7 @@ type Snapshot struct {
 	Transport qp.Counters
 	Traffic   [8]PriorityTraffic
 	Pause     [8]PriorityPause
+	Receive   ReceiveView
 	QPs       []QPView // by number
 }
 
@@ -61,9 +64,11 @@ type Snapshot struct {
 func (n *NIC) Snapshot(now unit.Time, dst *Snapshot) {
 	dst.Time, dst.Ledger, dst.Counters = now, n.ledger, n.counters
 	dst.Transport, dst.Traffic = n.transport, n.traffic
-	p := n.pause.Counters(now)
+	dst.Receive = n.receiving.view()
+	p, q := n.pause.Counters(now), n.asking.Counters(now)
 	for i := range dst.Pause {
-		dst.Pause[i] = PriorityPause{p.Frames[i], p.Paused[i], p.Transitions[i]}
+		dst.Pause[i] = PriorityPause{p.Frames[i], p.Paused[i], p.Transitions[i],
+			q.Frames[i], q.Paused[i]}
 	}
 	dst.QPs = dst.QPs[:0]
 	for _, c := range n.conns {

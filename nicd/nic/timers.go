@@ -9,8 +9,10 @@ import (
 
 // The NIC's own timers in the wheel.
 const (
-	pauseTimer ratelimit.TimerID = iota // end of the earliest pause
-	poolTimer                           // tries again when the pool was empty
+	pauseTimer   ratelimit.TimerID = iota // end of the earliest pause
+	poolTimer                             // tries again when the pool was empty
+	askTimer                              // pauses we asked for are about to end
+	serviceTimer                          // the receive pipeline is done with a frame
 	ownTimers
 )
 
@@ -41,6 +43,10 @@ func (n *NIC) Wake(now unit.Time) {
 			n.pause.Wake(now)
 			n.wheel.Set(pauseTimer, n.pause.NextWake())
 		case poolTimer: // kick below
+		case askTimer:
+			n.asking.Wake(now)
+		case serviceTimer:
+			n.serve(now)
 		default:
 			id -= ownTimers
 			n.expired(now, n.conns[id/kinds], id%kinds)

@@ -15,8 +15,8 @@ import (
 // queue builds up ([DCQCN] 3.3), then answers, which free the peer's resources, then data. What
 // belongs to a paused priority waits and lets the others go.
 //
-// PFC frames that the NIC itself sends go before all of these; a NIC whose receive buffer is
-// infinite sends none.
+// PFC frames that the NIC itself sends go before all of these, because the headroom of its receive
+// buffer counts on it, and no pause holds them back.
 func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 	n.now = now
 	if !n.up {
@@ -28,6 +28,9 @@ func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 		n.counters.TxNoFrame++
 		n.wheel.Set(poolTimer, now.Add(poolRetry))
 		return nil
+	}
+	if n.asking.Pending(now) {
+		return n.ask(now, f)
 	}
 	prio, ok := n.notification(f, running)
 	if !ok {
@@ -43,6 +46,17 @@ func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 	n.ledger.Generated.Add(f.Len())
 	n.ledger.Sent.Add(f.Len())
 	n.traffic[prio].Sent.Add(f.Len())
+	return f
+}
+
+// ask builds the PFC frame that is pending.
+func (n *NIC) ask(now unit.Time, f *frame.Frame) *frame.Frame {
+	if !n.asking.Build(now, f) {
+		panic("nic: a frame has no room for PFC") // New has seen that it has for a packet
+	}
+	n.wheel.Set(askTimer, n.asking.NextWake())
+	n.ledger.Generated.Add(f.Len())
+	n.ledger.Sent.Add(f.Len())
 	return f
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	seeds   = flag.Uint64("seeds", 3000, "how many reliable channels to try")
+	seeds   = flag.Uint64("seeds", 2000, "how many reliable channels to try")
 	oneSeed = flag.Int64("seed", -1, "try this one only")
 )
 

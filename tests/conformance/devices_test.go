@@ -3,6 +3,7 @@ package conformance
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/conform"
@@ -35,6 +36,7 @@ var devices = []device{
 	{"switch with 4 ports", 4, newSwitch},
 	{"switch with 70 ports", 70, newSwitch},
 	{"host", 1, newHost},
+	{"host with a slow receiver", 1, newSlowHost},
 }
 
 // target is what a peer knows of a host: its queue pair and its memory. The zero value is of a
@@ -86,7 +88,21 @@ func newSwitch(t *testing.T, ports int, pool *frame.Pool) (dataplane.Device, tar
 // newHost writes to a peer that never answers as it should, and listens to it.
 func newHost(t *testing.T, _ int, pool *frame.Pool) (dataplane.Device, target) {
 	t.Helper()
+	return hostWith(t, pool, nic.ReceiveConfig{})
+}
+
+// newSlowHost is slow enough that pauses and drops happen.
+func newSlowHost(t *testing.T, _ int, pool *frame.Pool) (dataplane.Device, target) {
+	t.Helper()
+	return hostWith(t, pool, nic.ReceiveConfig{Buffer: 20e3, Lossy: 10e3, XOFF: 10e3, XON: 5e3,
+		PacketTime: time.Microsecond, Rate: lineRate})
+}
+
+func hostWith(t *testing.T, pool *frame.Pool, receive nic.ReceiveConfig) (dataplane.Device,
+	target) {
+	t.Helper()
 	c := nic.DefaultConfig()
+	c.Receive = receive
 	c.MAC, c.IPv4, c.Rate, c.Seed = hostNumber.MAC(), address(hostNumber), lineRate, 1
 	c.QP.Timeout = 5 // 131 us: retries run out within the test
 	c.MaxQPs, c.MaxRegions = 4, 4
