@@ -149,7 +149,8 @@ func TestIntervalInCNP(t *testing.T) {
 		a.give(now, cnp)
 	}
 	notify(0, 60_000, 1)
-	if v := a.snapshot(0).QPs[0]; v.CC[5] != (cc.Value{Name: "cnp_interval_seconds", Value: 60e-6}) {
+	want := cc.Value{Name: "cnp_interval_seconds", Value: 60e-6}
+	if v := a.snapshot(0).QPs[0]; v.CC[5] != want {
 		t.Errorf("tau %v, want 60 us", v.CC[5])
 	}
 	other := b.incast.Point()

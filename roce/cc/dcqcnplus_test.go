@@ -96,7 +96,8 @@ func TestPlusImitation(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, rest := *p.(*DCQCNParams), *mlx5()
-		rest.Timer, rest.RateAI, rest.DecreaseInterval = want.Timer, want.RateAI, 40*time.Microsecond
+		rest.Timer, rest.RateAI = want.Timer, want.RateAI
+		rest.DecreaseInterval = 40 * time.Microsecond
 		if got != rest {
 			t.Errorf("%s: %+v, want %+v", preset, got, rest)
 		}
