@@ -6,7 +6,7 @@ import (
 )
 
 // TestDCQCNPlusSmallIncast: [DCQCN+] section 4, "we have similar performance with DCQCN" in small
-// incasts: 4:1 at 40 Gb/s keeps the link in use, loses nothing, and pauses only at the start.
+// incasts: 4:1 at 40 Gb/s shares the link, keeps it in use and loses nothing.
 func TestDCQCNPlusSmallIncast(t *testing.T) {
 	s := newStar(t, incast("dcqcn_plus", 1<<20, 1))
 	o := measure(t, s, newVirtual(t, s), span{20 * time.Millisecond, 60 * time.Millisecond,
