@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the repository for the given time each.
+# Runs every fuzz target of the repository for the given time each, or so many times (5000x).
 set -euo pipefail
 
 time=${1:-10s}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,6 +45,7 @@ type command struct {
 	*exec.Cmd
 	out, err lockedBuffer
 	done     chan error
+	ended    chan struct{}
 }
 
 // limit is how long a program may take; they are ended then, and the test fails.
@@ -51,15 +53,34 @@ const limit = 3 * time.Minute
 
 func start(t *testing.T, name string, args ...string) *command {
 	t.Helper()
-	c := &command{Cmd: exec.Command(filepath.Join(bin, name), args...), done: make(chan error, 1)}
+	c := &command{Cmd: exec.Command(filepath.Join(bin, name), args...), done: make(chan error, 1),
+		ended: make(chan struct{})}
 	c.Stdout, c.Stderr = &c.out, &c.err
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := c.Start(); err != nil {
+	// A program gets the signal when the thread that started it ends, and so with the tests.
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := c.Start()
+		started <- err
+		if err == nil {
+			c.done <- c.Wait()
+		}
+		close(c.ended)
+	}()
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	go func() { c.done <- c.Wait() }()
-	t.Cleanup(func() { _ = c.Process.Kill() })
+	t.Cleanup(c.stop)
 	return c
+}
+
+// stop ends a program that a test has left: it may clean up, but not for ever.
+func (c *command) stop() {
+	_ = c.Process.Signal(syscall.SIGTERM)
+	patience := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
+	defer patience.Stop()
+	<-c.ended
 }
 
 // end waits for the program and returns its exit code.
