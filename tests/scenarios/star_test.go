@@ -31,8 +31,9 @@ type setup struct {
 	message   int                // bytes
 	seed      uint64             // of the marking decisions
 	timeout   uint8              // of queue pairs, as in the verbs; 0: the default
-	span      int                // bytes of the receiver's region that messages take in turn; 0: one message
-	receive   nicd.ReceiveConfig // of the receiver; the zero value is the default
+
+	span    int                // bytes that messages take in turn; 0: all take the same
+	receive nicd.ReceiveConfig // of the receiver; zero: the default
 }
 
 // star is hosts around one switch. Host i is on the switch's port i.
