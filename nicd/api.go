@@ -46,8 +46,9 @@ type FlowRequest struct {
 	QPN          ib.QPN `json:"qpn"`
 	Verb         string `json:"verb"` // write, send, read, fetch_add or cmp_swap
 	MessageBytes int    `json:"message_bytes"`
-	Depth        int    `json:"depth"`    // messages outstanding at most
-	Messages     uint64 `json:"messages"` // 0: no limit
+	SpanBytes    int    `json:"span_bytes"` // of the peer's region, that messages take in turn
+	Depth        int    `json:"depth"`      // messages outstanding at most
+	Messages     uint64 `json:"messages"`   // 0: no limit
 	StartNs      int64  `json:"start_ns"`
 	StopNs       int64  `json:"stop_ns"` // 0: no limit
 }

@@ -96,6 +96,7 @@ func Default() Config {
 		QP: QPConfig{n.QP.SendQueue, n.QP.ReceiveQueue, n.QP.MaxOutstanding, n.QP.AckEvery,
 			n.QP.Timeout, n.QP.RetryCount, n.QP.RNRRetry, uint8(n.QP.MinRNRTimer)},
 	}
+	c.Receive.MTT = MTTConfig(n.Receive.MTT)
 	for dscp, tc := range n.Classify.DSCP {
 		if tc != 0 {
 			c.DSCPToTCMap[uint8(dscp)] = tc

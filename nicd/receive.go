@@ -18,11 +18,20 @@ type ReceiveConfig struct {
 	Quanta     uint16        `yaml:"quanta"`
 	PacketTime time.Duration `yaml:"packet_time"`
 	Rate       unit.Rate     `yaml:"rate"`
+	MTT        MTTConfig     `yaml:"mtt"`
+}
+
+// MTTConfig is the cache of address translations.
+type MTTConfig struct {
+	Entries  int           `yaml:"entries"`
+	PageSize unit.Bytes    `yaml:"page_size"`
+	MissCost time.Duration `yaml:"miss_cost"`
 }
 
 func (c *ReceiveConfig) machine() nic.ReceiveConfig {
 	return nic.ReceiveConfig{Buffer: c.Buffer, Lossy: c.Lossy, XOFF: c.XOFF, XON: c.XON,
-		Quanta: c.Quanta, PacketTime: c.PacketTime, Rate: c.Rate}
+		Quanta: c.Quanta, PacketTime: c.PacketTime, Rate: c.Rate,
+		MTT: nic.MTTConfig(c.MTT)}
 }
 
 // waiting is how many frames can wait for the pipeline, all of the smallest size.

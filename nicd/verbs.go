@@ -163,6 +163,7 @@ func (s *verbs) flow(r FlowRequest) (struct{}, error) {
 		_, err := s.host.Start(now, app.Flow{Name: r.Name, QPN: r.QPN, Op: op, Depth: r.Depth,
 			Local:    qp.Local{Key: q.region.Key, VA: q.region.VA, Length: r.MessageBytes},
 			Remote:   qp.Remote{VA: q.peer.VA, RKey: q.peer.RKey},
+			Span:     r.SpanBytes,
 			Messages: r.Messages, Start: unit.Time(r.StartNs), Stop: unit.Time(r.StopNs)})
 		return err
 	})

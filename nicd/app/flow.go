@@ -20,6 +20,7 @@ type Flow struct {
 	Op       qp.Op     // Send, Write, Read, FetchAdd (of one) or CmpSwap (of zero by zero)
 	Local    qp.Local  // the bytes of each message, and how many; where a fetching one puts them
 	Remote   qp.Remote // where a WRITE puts each, where the others look
+	Span     int       // so many bytes at Remote that messages take in turn; 0: all take the first
 	Depth    int       // messages in the send queue at a time
 	Start    unit.Time // the first message is posted then
 	Stop     unit.Time // no message is posted from then on; 0 is no limit
@@ -129,6 +130,9 @@ func (h *Host) fill(now unit.Time, f *flow) {
 			return
 		}
 		wr := qp.WR{ID: s.Posted, Op: f.Op, Local: f.Local, Remote: f.Remote}
+		if places := f.places(); places > 1 {
+			wr.Remote.VA += s.Posted % places * uint64(f.Local.Length)
+		}
 		if f.Op == qp.FetchAdd {
 			wr.Atomic.SwapAdd = 1
 		}
@@ -139,6 +143,14 @@ func (h *Host) fill(now unit.Time, f *flow) {
 		f.posts[s.Posted%uint64(f.Depth)] = now
 		s.Posted++
 	}
+}
+
+// places is how many messages stand one behind the other in the span.
+func (f *flow) places() uint64 {
+	if f.Local.Length == 0 {
+		return 1
+	}
+	return uint64(max(f.Span/f.Local.Length, 1))
 }
 
 func (f *flow) completed(now unit.Time, c *qp.Completion) {

@@ -54,7 +54,8 @@ func DefaultConfig() Config {
 		DSCP: DSCP{Data: 26, Ack: 26, CNP: 48},
 		PFC:  pfc.SetOf(3),
 		CC:   params, CNPInterval: cc.DefaultCNPInterval, Burst: 1500,
-		QP: qp.DefaultConfig(), MaxQPs: 1024, MaxRegions: 4096,
+		Receive: ReceiveConfig{MTT: MTTConfig{PageSize: SmallPage}},
+		QP:      qp.DefaultConfig(), MaxQPs: 1024, MaxRegions: 4096,
 	}
 	c.Classify.DSCP[26], c.Classify.DSCP[48] = 3, 6
 	c.Classify.DSCP[3], c.Classify.DSCP[4] = 3, 4

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/pfc"
@@ -22,7 +23,12 @@ type chaos struct {
 func TestLedgerUnderRandomInput(t *testing.T) { chaosOn(t, nil) }
 
 // The same with a receive pipeline on both sides that is slow, overflows, and stops.
-func TestLedgerOfSlowReceivers(t *testing.T) { chaosOn(t, slow) }
+func TestLedgerOfSlowReceivers(t *testing.T) {
+	chaosOn(t, func(c *Config) {
+		slow(c)
+		c.Receive.MTT = MTTConfig{Entries: 2, PageSize: SmallPage, MissCost: 3 * time.Microsecond}
+	})
+}
 
 func chaosOn(t *testing.T, change func(*Config)) {
 	rapid.Check(t, func(t *rapid.T) {

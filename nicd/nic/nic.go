@@ -80,7 +80,7 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 		pause: pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC}),
 		asking: pfc.NewGenerator(pfc.GeneratorConfig{Source: cfg.MAC, Rate: cfg.Rate,
 			Quanta: cfg.Receive.Quanta}),
-		receiving: pipeline{cfg: cfg.Receive}}
+		receiving: pipeline{cfg: cfg.Receive, mtt: newMTT(cfg.Receive.MTT.Entries)}}
 	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)
 	n.wheel = ratelimit.NewWheel(int(timersOf(uint32(cfg.MaxQPs))))
 	n.pacer = ratelimit.NewPacer(n.wheel)

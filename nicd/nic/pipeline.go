@@ -32,6 +32,7 @@ type pipeline struct {
 	served  uint64
 	serial  unit.Serial
 	discard [8]dataplane.Count // by priority
+	mtt     mtt
 }
 
 // class is one of the two buffers.
@@ -113,6 +114,9 @@ func (n *NIC) leave(now unit.Time, f *frame.Frame) {
 func (n *NIC) serviceTime(f *frame.Frame) time.Duration {
 	r := &n.receiving
 	d := r.cfg.PacketTime
+	if r.cfg.MTT.Entries > 0 {
+		d += n.translate(f)
+	}
 	if r.cfg.Rate > 0 {
 		d += r.serial.Time(f.Len(), r.cfg.Rate)
 	}
@@ -177,6 +181,8 @@ type ReceiveView struct {
 	Served         uint64             // frames
 	Discarded      [8]dataplane.Count // for lack of room, by priority
 	DiscardedTotal uint64             // frames, over all priorities
+	MTTHits        uint64
+	MTTMisses      uint64
 }
 
 // Receiving shows the receive side.
@@ -185,7 +191,8 @@ func (n *NIC) Receiving() ReceiveView { return n.receiving.view() }
 func (r *pipeline) view() ReceiveView {
 	v := ReceiveView{Modelled: r.cfg.on(), Stopped: r.stopped, Waiting: r.waiting.Len(),
 		Lossless: r.bytes[lossless], Lossy: r.bytes[lossy], LosslessMost: r.most[lossless],
-		LossyMost: r.most[lossy], Served: r.served, Discarded: r.discard}
+		LossyMost: r.most[lossy], Served: r.served, Discarded: r.discard, MTTHits: r.mtt.hits,
+		MTTMisses: r.mtt.misses}
 	for _, c := range r.discard {
 		v.DiscardedTotal += c.Frames
 	}

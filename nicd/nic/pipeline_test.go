@@ -296,6 +296,12 @@ func TestReceiveFaults(t *testing.T) {
 		"receive.lossy_buffer: 0 is":    func(c *ReceiveConfig) { c.Lossy = 0 },
 		"receive.xoff: 4KB is not":      func(c *ReceiveConfig) { c.XOFF = 4000 },
 		"receive.xon: 3001 is not":      func(c *ReceiveConfig) { c.XON = 3001 },
+		"receive.mtt.page_size: 5KB is": func(c *ReceiveConfig) { c.MTT = MTTConfig{8, 5000, 0} },
+		"receive.mtt.miss_cost: -1ns":   func(c *ReceiveConfig) { c.MTT.MissCost = -1 },
+		"receive.mtt.entries: -1":       func(c *ReceiveConfig) { c.MTT.Entries = -1 },
+		"receive.mtt.entries: receive.b": func(c *ReceiveConfig) {
+			*c = ReceiveConfig{MTT: MTTConfig{8, SmallPage, 0}}
+		},
 		"receive.rate: ":                func(c *ReceiveConfig) { c.Rate = -1 },
 		"receive.packet_time: 2s is no": func(c *ReceiveConfig) { c.PacketTime = 2 * time.Second },
 	} {

@@ -28,6 +28,7 @@ type ReceiveConfig struct {
 	// Time that the pipeline takes for a frame: PacketTime, and its bytes at Rate.
 	PacketTime time.Duration
 	Rate       unit.Rate // 0: infinite
+	MTT        MTTConfig // what it waits for translations
 }
 
 // on reports whether the receive side is modelled.
@@ -51,6 +52,7 @@ func (c *ReceiveConfig) validate() (faults []error) {
 	must(c.Rate >= 0, "rate: %v is negative", c.Rate)
 	must(c.PacketTime >= 0 && c.PacketTime <= maxReceiveTime, "packet_time: %v is not in 0..%v",
 		c.PacketTime, maxReceiveTime)
+	faults = append(faults, c.MTT.validate(c.on())...)
 	if !c.on() {
 		must(c.Rate == 0 && c.PacketTime == 0,
 			"buffer: is not set, and a pipeline that takes time needs one")

@@ -86,6 +86,7 @@ func (m *Memory) Len() int { return len(m.byKey) }
 type span struct {
 	mr    *Region // nil: the bytes are nobody's, or there are none
 	bytes []byte
+	off   uint64 // of them in the region, when the span was found
 }
 
 // live reports whether the region still exists.
@@ -105,7 +106,7 @@ func (m *Memory) span(pd PD, key uint32, va uint64, n int) (span, bool) {
 	if off > uint64(len(r.Bytes)) || uint64(n) > uint64(len(r.Bytes))-off {
 		return span{}, false
 	}
-	return span{r, r.Bytes[off : off+uint64(n) : off+uint64(n)]}, true
+	return span{r, r.Bytes[off : off+uint64(n) : off+uint64(n)], off}, true
 }
 
 // remote finds what a peer names, if it may do that there.

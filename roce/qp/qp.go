@@ -29,15 +29,15 @@ type Config struct {
 	MinRNRTimer    ib.RNRTimer // what we tell a peer when no receive is posted
 }
 
-// DefaultConfig has perftest's values where it has any, rxe's distance of acknowledgements and
-// mlx5's bound on READs and atomics (max_qp_rd_atom).
+// DefaultConfig has perftest's values where it has any and rxe's distance of acknowledgements. The
+// depth of READs and atomics is our choice; perftest and rxe use up to 128.
 func DefaultConfig() Config {
 	return Config{MTU: 1024, SendQueue: 128, ReceiveQueue: 128, MaxOutstanding: 8192,
 		ReadDepth: 16, Resources: 16, AckEvery: 64, Timeout: 14, RetryCount: 7, RNRRetry: 7,
 		PKey: ib.DefaultPKey, MinRNRTimer: 12}
 }
 
-// maxInline bounds what a send queue takes of memory: that of perftest's largest inline.
+// maxInline bounds what a send queue takes of memory. Our choice: no standard names one.
 const maxInline = 1024
 
 // rnrForEver is the retry count that never runs out. IBTA 9.7.5.2.8.

@@ -9,8 +9,13 @@ import (
 // Recovery is from where what was lost is sent again.
 type Recovery uint8
 
-// The modes. Go-back-0 is what NICs did when RoCE was young, and what makes the livelock of
-// [SIGCOMM'16] 4.1: one lost packet costs the whole message, on both sides.
+// The modes. Go-back-0 is what makes the livelock of [SIGCOMM'16] 4.1: one lost packet costs the
+// whole message.
+//
+// We deviate. The paper's responder answers the loss of packet i with NAK(i), and what it does with
+// the packets before i it does not say. Ours throws them away and names packet 0: a responder that
+// kept them would acknowledge the repeats and take the message further each time. The paper sees
+// the livelock with READs too; ours resume where they broke off, in both modes.
 const (
 	GoBackN Recovery = iota
 	GoBack0

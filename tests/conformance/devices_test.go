@@ -95,7 +95,8 @@ func newHost(t *testing.T, _ int, pool *frame.Pool) (dataplane.Device, target) {
 func newSlowHost(t *testing.T, _ int, pool *frame.Pool) (dataplane.Device, target) {
 	t.Helper()
 	return hostWith(t, pool, nic.ReceiveConfig{Buffer: 20e3, Lossy: 10e3, XOFF: 10e3, XON: 5e3,
-		PacketTime: time.Microsecond, Rate: lineRate})
+		PacketTime: time.Microsecond, Rate: lineRate,
+		MTT: nic.MTTConfig{Entries: 2, PageSize: nic.SmallPage, MissCost: time.Microsecond}})
 }
 
 func hostWith(t *testing.T, pool *frame.Pool, receive nic.ReceiveConfig) (dataplane.Device,

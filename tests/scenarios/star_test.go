@@ -28,9 +28,12 @@ type setup struct {
 	rates     []unit.Rate // of the links by host; 40 Gb/s for those not listed
 	delay     time.Duration
 	algorithm string
-	message   int    // bytes
-	seed      uint64 // of the marking decisions
-	timeout   uint8  // of queue pairs, as in the verbs; 0: the default
+	message   int                // bytes
+	seed      uint64             // of the marking decisions
+	timeout   uint8              // of queue pairs, as in the verbs; 0: the default
+
+	span    int                // bytes that messages take in turn; 0: all take the same
+	receive nicd.ReceiveConfig // of the receiver; zero: the default
 }
 
 // star is hosts around one switch. Host i is on the switch's port i.
@@ -95,6 +98,9 @@ func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
 	if s.timeout != 0 {
 		c.QP.Timeout = s.timeout
 	}
+	if i == s.senders && s.receive != (nicd.ReceiveConfig{}) {
+		c.Receive = s.receive
+	}
 	machine, err := c.Machine()
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +151,7 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 	for e, n := range ends {
 		var err error
 		access := qp.Access{LocalWrite: true, RemoteWrite: true}
-		if regions[e], err = n.RegisterMR(s.message, access); err != nil {
+		if regions[e], err = n.RegisterMR(max(s.message, s.span), access); err != nil {
 			t.Fatal(err)
 		}
 		if locals[e], err = n.CreateQP(n.QPConfig()); err != nil {
@@ -160,7 +166,7 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 		}
 	}
 	return app.Flow{Name: fmt.Sprintf("h%d > h%d", i+1, s.receiver()+1), QPN: locals[0].QPN,
-		Op: qp.Write, Depth: flowDepth,
+		Op: qp.Write, Depth: flowDepth, Span: s.span,
 		Local:  qp.Local{Key: regions[0].Key, VA: regions[0].VA, Length: s.message},
 		Remote: qp.Remote{VA: regions[1].VA, RKey: regions[1].Key}}
 }
