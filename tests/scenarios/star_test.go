@@ -28,9 +28,9 @@ type setup struct {
 	rates     []unit.Rate // of the links by host; 40 Gb/s for those not listed
 	delay     time.Duration
 	algorithm string
-	message   int                // bytes
-	seed      uint64             // of the marking decisions
-	timeout   uint8              // of queue pairs, as in the verbs; 0: the default
+	message   int    // bytes
+	seed      uint64 // of the marking decisions
+	timeout   uint8  // of queue pairs, as in the verbs; 0: the default
 
 	span    int                // bytes that messages take in turn; 0: all take the same
 	receive nicd.ReceiveConfig // of the receiver; zero: the default
