@@ -18,7 +18,8 @@ type farEnd struct {
 	qpn ib.QPN
 }
 
-// cnm is a congestion notification message for the reaction point. IEEE 802.1Q-2022 32.16.1.
+// cnm is a congestion notification message for the reaction point: [QCN] section 3.2, "Received
+// congestions messages".
 //
 // Our frames carry no CN-TAG, since a receiver that does not know it would drop them. The piece
 // of the sampled frame in the message tells whose it was; so the congestion point has to send

@@ -2,10 +2,10 @@ package ib
 
 import "encoding/binary"
 
-// Notification is a view of the sixteen bytes behind the BTH of a CNP, which are reserved: zeros,
-// and ignored by those who do not know better (A17.9.3). [DCQCN+] section 4 puts the receiver's
-// CNP interval there, without saying how: we take the first four bytes for it, in nanoseconds, and
-// two more for the congested flows.
+// Notification is a view of the sixteen bytes behind the BTH of a CNP, which are reserved: zeros
+// (A17.9.3), which we take others not to read. [DCQCN+] section 4 puts the receiver's CNP interval
+// there, without saying how: we take the first four bytes for it, in nanoseconds, and two more for
+// the congested flows.
 type Notification [CNPReservedLen]byte
 
 // IntervalNs is the receiver's CNP interval in nanoseconds, 0 if it does not say.
