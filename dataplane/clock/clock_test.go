@@ -84,7 +84,7 @@ func TestASuspendedLoopCatchesUp(t *testing.T) {
 	if now != 20_500 {
 		t.Errorf("the turn begins at %v, want 20.5us", now)
 	}
-	if limit := p.limit(-1, 0); limit != 20_500 {
+	if limit, _ := p.limit(-1, 0); limit != 20_500 {
 		t.Errorf("the others may go on to %v, want the earlier of both deadlines", limit)
 	}
 }
@@ -113,14 +113,14 @@ func TestFramesOnTheirWayCountAsDeadlines(t *testing.T) {
 	}
 	take(7, 3000, 0)
 	take(7, 3200, 1) // the one between them is lost
-	if limit := p.limit(-1, 0); limit != 7500 {
+	if limit, _ := p.limit(-1, 0); limit != 7500 {
 		t.Errorf("one is still on its way; the limit is %v, want 7500", limit)
 	}
 	if _, _, ok := links.Take(2, 1, 0); ok || links.OnTheWay(2) != 1 {
 		t.Error("took a frame that nobody told of")
 	}
 	take(9, 7000, 0)
-	if limit := p.limit(-1, 0); limit != unit.Never || links.Next(2, 0) != unit.Never {
+	if limit, _ := p.limit(-1, 0); limit != unit.Never || links.Next(2, 0) != unit.Never {
 		t.Errorf("none is on its way; the limit is %v", limit)
 	}
 	links.Handing(1, []Flight{NewFlight(9000, 1), NewFlight(9001, 2)})
@@ -210,7 +210,7 @@ func TestPageIsSharedAndVersioned(t *testing.T) {
 	defer b.Close()
 	newClock(t, a, 0, 2).Publish(42)
 	newClock(t, b, 1, 2).Publish(unit.Never)
-	if got := b.limit(-1, 0); got != 742 {
+	if got, _ := b.limit(-1, 0); got != 742 {
 		t.Errorf("the other mapping sees limit %d, want 742", got)
 	}
 	a.words.At(wordMagic).Store(1)

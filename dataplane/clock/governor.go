@@ -61,9 +61,13 @@ func (g *Governor) setSpeed(speed uint64) {
 	deadline := Monotonic() + int64(time.Second)
 	for Monotonic() < deadline {
 		mono := Monotonic()
+		last, ok := g.page.current()
+		limit, known := g.page.limit(-1, last.at(mono))
+		if !ok || !known {
+			continue
+		}
 		if g.page.update(func(n uint64, s segment) {
-			v := s.at(mono)
-			v0 := max(min(v, g.page.limit(-1, v)), s.v0)
+			v0 := max(min(s.at(mono), limit), s.v0)
 			g.page.store(n+1, segment{r0: max(mono, s.r0), v0: v0, speed: speed})
 		}) {
 			return

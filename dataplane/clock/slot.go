@@ -75,7 +75,11 @@ func (c *Clock) now(own unit.Time) (unit.Time, int64) {
 			continue
 		}
 		v := s.at(mono)
-		limit := min(c.page.limit(c.slot, v), own.Add(time.Duration(c.page.Budget())))
+		limit, known := c.page.limit(c.slot, v)
+		if !known {
+			continue
+		}
+		limit = min(limit, own.Add(time.Duration(c.page.Budget())))
 		if v <= limit || s.speed == 0 {
 			return v, mono
 		}
@@ -102,24 +106,43 @@ func nap(d time.Duration) {
 // limit is the latest time the clock may show: the budget past the earliest moment for which a
 // loop or a frame on its way is waited for. One slot may be left out; -1 for none. near is the
 // time by the newest segment.
-func (p *Page) limit(except int, near unit.Time) unit.Time {
+//
+// What is waited for passes from a loop to a frame when one is handed over, and on to the next loop
+// when it is taken. Who reads the slots and the links one after the other could miss it on its
+// way, so nothing is known (false) if a frame has moved meanwhile: ask again.
+func (p *Page) limit(except int, near unit.Time) (unit.Time, bool) {
 	budget := p.Budget()
 	if budget == unit.Never {
-		return unit.Never
+		return unit.Never, true
 	}
-	earliest := never
+	earliest, moved := p.flights(near)
 	for i := range int(p.words.At(wordSlots).Load()) {
 		if i != except {
-			earliest = min(earliest, p.words.At(p.slotWord(i, slotDeadline)).Load())
+			deadline := p.words.At(p.slotWord(i, slotDeadline)).Load()
+			earliest = min(earliest, unit.Time(deadline))
 		}
 	}
-	for i := range int(p.words.At(wordLinks).Load()) {
-		earliest = min(earliest, uint64(p.next(i, near)))
+	again, then := p.flights(near)
+	if earliest = min(earliest, again); earliest != unit.Never {
+		earliest += budget
 	}
-	if unit.Time(earliest) == unit.Never {
-		return unit.Never
+	return earliest, then == moved
+}
+
+// flights is when the earliest frame on its way arrives, and how many have been handed and taken
+// so far: if that has not changed, none has moved.
+func (p *Page) flights(near unit.Time) (earliest unit.Time, moved uint64) {
+	earliest = unit.Never
+	for link := range int(p.words.At(wordLinks).Load()) {
+		base := linkWord(link)
+		taken := p.words.At(base + linkTaken).Load()
+		handed := p.words.At(base + linkHanded).Load()
+		moved += taken + handed
+		if handed != taken {
+			earliest = min(earliest, p.flight(link, taken).at(near))
+		}
 	}
-	return unit.Time(earliest) + budget
+	return earliest, moved
 }
 
 // hold makes limit the virtual time of this moment, unless somebody else has held the clock since.
@@ -158,14 +181,11 @@ func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 		return limit
 	}
 	now := s.at(Monotonic())
-	ahead := float64(v-now) * speedOne / float64(s.speed)
-	if now < v && c.page.limit(c.slot, now) >= v {
-		return time.Duration(max(min(ahead+1, float64(limit)), 0))
+	ahead := time.Duration(float64(v-now) * speedOne / float64(s.speed))
+	if at, known := c.page.limit(c.slot, now); !known || at < v {
+		return min(max(ahead, others), limit)
 	}
-	if now >= v && c.page.limit(c.slot, now) >= v {
-		return 0
-	}
-	return min(max(time.Duration(ahead), others), limit)
+	return max(min(ahead+1, limit), 0)
 }
 
 // others is how long a loop sleeps that can do nothing before another one has moved. Loops that
