@@ -11,7 +11,7 @@ FUZZTIME ?= 10s
 OUT      ?= demo-out
 
 # What `make test` promises that its machine has: a test that lacks one of these fails.
-FEATURES := root,xdp,netns,tshark,tcpdump,promtool,prometheus,chromium,clang
+FEATURES := root,xdp,netns,tshark,tcpdump,promtool,prometheus,chromium,clang,ip,rxe
 LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 .PHONY: help
@@ -42,7 +42,7 @@ unit: ## tests that need neither root nor tools
 .PHONY: race
 race: ## the drivers and daemons under the race detector (root)
 	@CGO_ENABLED=1 $(GO) test -race -timeout 20m ./dataplane/... ./deploy/experiment ./deploy/lab \
-		./switchd ./nicd ./tests/conformance ./tests/switchplan
+		./switchd ./nicd/... ./tests/conformance ./tests/host ./tests/switchplan
 
 .PHONY: sim
 sim: ## scenarios in virtual time
@@ -50,7 +50,7 @@ sim: ## scenarios in virtual time
 
 .PHONY: golden
 golden: tools ## rewrite golden files; say why they changed in the commit (root)
-	@$(GO) test ./roce/cc ./switchd/pipeline ./deploy/report ./deploy/show ./tests/scenarios \
+	@$(GO) test ./roce/cc ./roce/fluid ./nicd ./deploy/twin ./switchd/pipeline ./deploy/report ./deploy/show ./tests/scenarios \
 		./tests/switchplan -update
 
 .PHONY: accept

@@ -12,6 +12,7 @@ typedef _Bool bool;
 #define true 1
 #define false 0
 
+#define __ksym __attribute__((section(".ksyms")))
 #define SEC(name) __attribute__((section(name), used))
 #define __always_inline inline __attribute__((always_inline))
 
@@ -41,6 +42,12 @@ struct xdp_md {
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static __u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static long (*bpf_redirect_map)(void *map, __u32 key, __u64 flags) = (void *)51;
+static long (*bpf_xdp_adjust_head)(struct xdp_md *ctx, int delta) = (void *)44;
 static long (*bpf_xdp_adjust_meta)(struct xdp_md *ctx, int delta) = (void *)54;
+static __u64 (*bpf_xdp_get_buff_len)(struct xdp_md *ctx) = (void *)188; /* kernel 5.18 */
+
+/* The VLAN tag that the sender left to the device (kernel 6.8): protocol in network byte order, and
+ * tag control information. Documentation/networking/xdp-rx-metadata.rst. */
+extern int bpf_xdp_metadata_rx_vlan_tag(const struct xdp_md *ctx, __u16 *proto, __u16 *tci) __ksym;
 
 #endif

@@ -6,7 +6,6 @@
 #include "rocelab.h"
 
 #define ETH_LEN 14
-#define TAG_LEN 4
 #define IPV4_LEN 20
 #define IPV6_LEN 40
 #define UDP_LEN 8
@@ -59,10 +58,13 @@ static __always_inline __u32 hash_sum(__u32 h)
 	return h ^ h >> 16;
 }
 
-/* look is one look at a frame; end is where the frame ends. */
+/* look is one look at a frame: headers are read up to end, where its linear part ends, and size is
+ * how long all of it is. Drivers put the headers into the linear part; veth fills a page with it. */
 struct look {
 	const __u8 *end;
+	__u32 size;
 	const struct port_config *cfg;
+	const struct tag *tag; /* beside the frame, before all that are in it */
 	struct class *c;
 };
 
@@ -100,7 +102,7 @@ static __always_inline bool ipv4(struct look *k, const __u8 *ip, __u32 off)
 {
 	if (ip + IPV4_LEN > k->end)
 		return false;
-	__u32 header = (ip[0] & 0x0f) * 4, total = get16(ip + 2), have = k->end - ip;
+	__u32 header = (ip[0] & 0x0f) * 4, total = get16(ip + 2), have = k->size - off;
 	if (ip[0] >> 4 != 4 || header < IPV4_LEN || total < header || total > have)
 		return false;
 	k->c->kind = KIND_IPV4;
@@ -122,7 +124,7 @@ static __always_inline bool ipv6(struct look *k, const __u8 *ip, __u32 off)
 {
 	if (ip + IPV6_LEN > k->end)
 		return false;
-	__u32 payload = get16(ip + 4), have = k->end - ip - IPV6_LEN;
+	__u32 payload = get16(ip + 4), have = k->size - off - IPV6_LEN;
 	if (ip[0] >> 4 != 6 || payload > have)
 		return false;
 	__u8 tclass = ip[0] << 4 | ip[1] >> 4;
@@ -161,18 +163,26 @@ static __always_inline bool look_frame(struct look *k, const __u8 *eth)
 	if (eth + ETH_LEN > k->end)
 		return false;
 	__u32 off = ETH_LEN;
-	__u16 outer = get16(eth + 12), next = outer;
-	if (outer == TYPE_VLAN || outer == TYPE_STAG) {
+	__u16 outer = get16(eth + 12), next = outer, tci = 0;
+	bool tagged = k->tag->proto != 0;
+	if (tagged) {
+		outer = __builtin_bswap16(k->tag->proto);
+		tci = k->tag->tci;
+	} else if (outer == TYPE_VLAN || outer == TYPE_STAG) {
 		if (eth + ETH_LEN + TAG_LEN > k->end)
 			return false;
-		if (k->cfg->trust == TRUST_PCP)
-			k->c->tc = k->cfg->pcp[eth[ETH_LEN] >> 5];
+		tagged = true;
+		tci = get16(eth + ETH_LEN);
 		next = get16(eth + ETH_LEN + 2);
 		off += TAG_LEN;
+	}
+	if (tagged) {
+		if (k->cfg->trust == TRUST_PCP)
+			k->c->tc = k->cfg->pcp[tci >> 13];
 		if (outer == TYPE_STAG && next == TYPE_VLAN) {
-			if (eth + ETH_LEN + 2 * TAG_LEN > k->end)
+			if (eth + off + TAG_LEN > k->end)
 				return false;
-			next = get16(eth + ETH_LEN + TAG_LEN + 2);
+			next = get16(eth + off + 2);
 			off += TAG_LEN;
 		}
 	}
@@ -192,17 +202,32 @@ static __always_inline bool look_frame(struct look *k, const __u8 *eth)
 		k->c->kind = KIND_CNM;
 		return true;
 	case TYPE_MAC_CONTROL:
-		return off == ETH_LEN ? control(k, eth + ETH_LEN) : true;
+		return off == ETH_LEN && !tagged ? control(k, eth + ETH_LEN) : true;
 	}
 	return true;
 }
 
+/* held_tag is the tag beside the frame. */
+static __always_inline struct tag held_tag(struct xdp_md *ctx)
+{
+	struct tag tag = {};
+	if (bpf_xdp_metadata_rx_vlan_tag(ctx, &tag.proto, &tag.tci))
+		tag.proto = 0;
+	return tag;
+}
+
 /* classify looks at the frame of ctx; of a malformed one it tells nothing but that. */
-static __always_inline struct class classify(struct xdp_md *ctx, const struct port_config *cfg)
+static __always_inline struct class classify(struct xdp_md *ctx, const struct port_config *cfg,
+					      const struct tag *tag)
 {
 	struct class c = {.tc = cfg->default_tc};
 	struct look k = {
-		.end = (const __u8 *)(unsigned long)ctx->data_end, .cfg = cfg, .c = &c};
+		.end = (const __u8 *)(unsigned long)ctx->data_end,
+		.size = frame_len(ctx),
+		.cfg = cfg,
+		.tag = tag,
+		.c = &c,
+	};
 	if (look_frame(&k, (const __u8 *)(unsigned long)ctx->data))
 		return c;
 	return (struct class){.kind = KIND_MALFORMED, .tc = cfg->default_tc};

@@ -14,6 +14,7 @@ type Counters struct {
 	ToKernel  uint64 // NIC only
 	NoSocket  uint64 // dropped: nobody has bound this queue
 	NoMeta    uint64 // sent on without metadata
+	NoTag     uint64 // dropped: no room for the VLAN tag that was beside the frame
 	Malformed uint64
 	Watchdog  [classify.Classes]uint64 // data frames dropped by the watchdog's verdict
 	PFCFrames uint64
@@ -27,6 +28,7 @@ func (c *Counters) add(o *Counters) {
 	c.ToKernel += o.ToKernel
 	c.NoSocket += o.NoSocket
 	c.NoMeta += o.NoMeta
+	c.NoTag += o.NoTag
 	c.Malformed += o.Malformed
 	c.PFCFrames += o.PFCFrames
 	for i := range classify.Classes {

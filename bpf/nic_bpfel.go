@@ -16,10 +16,12 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	nicMapConfig = "config"
-	nicMapCounts = "counts"
-	nicMapXsks   = "xsks"
-	nicProgNic   = "nic"
+	nicMapConfig  = "config"
+	nicMapCounts  = "counts"
+	nicMapXsks    = "xsks"
+	nicProgNic    = "nic"
+	nicProgNicTag = "nic_tag"
+	nicVarFrags   = "frags"
 )
 
 // loadNic returns the embedded CollectionSpec for nic.
@@ -64,7 +66,8 @@ type nicSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type nicProgramSpecs struct {
-	Nic *ebpf.ProgramSpec `ebpf:"nic"`
+	Nic    *ebpf.ProgramSpec `ebpf:"nic"`
+	NicTag *ebpf.ProgramSpec `ebpf:"nic_tag"`
 }
 
 // nicMapSpecs contains maps before they are loaded into the kernel.
@@ -80,6 +83,7 @@ type nicMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type nicVariableSpecs struct {
+	Frags *ebpf.VariableSpec `ebpf:"frags"`
 }
 
 // nicObjects contains all objects after they have been loaded into the kernel.
@@ -119,18 +123,21 @@ func (m *nicMaps) Close() error {
 //
 // It can be passed to loadNicObjects or ebpf.CollectionSpec.LoadAndAssign.
 type nicVariables struct {
+	Frags *ebpf.Variable `ebpf:"frags"`
 }
 
 // nicPrograms contains all programs after they have been loaded into the kernel.
 //
 // It can be passed to loadNicObjects or ebpf.CollectionSpec.LoadAndAssign.
 type nicPrograms struct {
-	Nic *ebpf.Program `ebpf:"nic"`
+	Nic    *ebpf.Program `ebpf:"nic"`
+	NicTag *ebpf.Program `ebpf:"nic_tag"`
 }
 
 func (p *nicPrograms) Close() error {
 	return _NicClose(
 		p.Nic,
+		p.NicTag,
 	)
 }
 

@@ -15,6 +15,13 @@ import (
 // PortConfig is what a program is told when it is loaded.
 type PortConfig struct {
 	Map classify.Map
+	// Frags says that frames may be longer than a page holds beside what the kernel keeps there:
+	// on a veth, those of an MTU above 3506 bytes. It needs kernel 5.18.
+	Frags bool
+	// Device is the number of the only device that the program will be attached to; 0: any. It can
+	// then see VLAN tags that the kernel keeps beside a frame, where kernel (6.8) and device can
+	// tell them.
+	Device int
 }
 
 // Mode says how the kernel runs a program.
@@ -52,7 +59,7 @@ func LoadSwitch(cfg PortConfig) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(spec, switchPortProgSwitchPort, cfg)
+	return load(spec, switchPortProgSwitchPort, switchPortProgSwitchPortTag, cfg)
 }
 
 // LoadNIC loads the program of a NIC.
@@ -61,13 +68,37 @@ func LoadNIC(cfg PortConfig) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(spec, nicProgNic, cfg)
+	return load(spec, nicProgNic, nicProgNicTag, cfg)
 }
 
-func load(spec *ebpf.CollectionSpec, name string, cfg PortConfig) (*Program, error) {
+// fragsVariable is in rocelab.h.
+const fragsVariable = "frags"
+
+// load loads the program of the first name, or, if there is a device, that of the second if it can.
+func load(spec *ebpf.CollectionSpec, name, tag string, cfg PortConfig) (*Program, error) {
 	// Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; later ones need nothing.
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("load XDP program %s: raise RLIMIT_MEMLOCK: %w", name, err)
+	}
+	if cfg.Device != 0 {
+		one := spec.Copy()
+		delete(one.Programs, name)
+		one.Programs[tag].Ifindex = uint32(cfg.Device)
+		one.Programs[tag].Flags |= unix.BPF_F_XDP_DEV_BOUND_ONLY
+		if p, err := loadOne(one, tag, cfg); err == nil {
+			return p, nil
+		}
+	}
+	delete(spec.Programs, tag)
+	return loadOne(spec, name, cfg)
+}
+
+func loadOne(spec *ebpf.CollectionSpec, name string, cfg PortConfig) (*Program, error) {
+	if cfg.Frags {
+		if err := spec.Variables[fragsVariable].Set(uint8(1)); err != nil {
+			return nil, fmt.Errorf("load XDP program %s: %w", name, err)
+		}
+		spec.Programs[name].Flags |= unix.BPF_F_XDP_HAS_FRAGS
 	}
 	coll, err := ebpf.NewCollection(spec)
 	if err != nil {

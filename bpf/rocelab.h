@@ -23,6 +23,13 @@ enum kind {
 	KIND_CNM,
 };
 
+/* A VLAN tag beside the frame, where a kernel's VLAN device or bridge puts it if the device that
+ * sends says that it inserts tags itself. A veth says so, and carries it along. */
+struct tag {
+	__u16 proto; /* 0: none; network byte order */
+	__u16 tci;
+};
+
 struct class {
 	__u8 kind, tc, ecn, l3off, l4off, dscp;
 	__u32 hash;
@@ -64,6 +71,7 @@ struct counters {
 	__u64 to_kernel;
 	__u64 no_socket; /* dropped: nobody has bound this queue */
 	__u64 no_meta;   /* no room for metadata; the socket's owner classifies */
+	__u64 no_tag;   /* dropped: no room for the VLAN tag that was beside the frame */
 	__u64 malformed;
 	__u64 watchdog[CLASSES]; /* dropped by the watchdog's verdict */
 	__u64 pfc_frames;
@@ -92,6 +100,19 @@ struct {
 	__uint(value_size, 4);
 } xsks SEC(".maps");
 
+/* frags says that frames may have parts outside the linear one that data and data_end bound. The
+ * loader sets it together with BPF_F_XDP_HAS_FRAGS; where it is zero the verifier removes the branch,
+ * so that older kernels take the program and nobody pays for what is not needed. */
+const volatile __u8 frags;
+
+/* frame_len is the length of the whole frame. */
+static __always_inline __u32 frame_len(struct xdp_md *ctx)
+{
+	if (frags)
+		return bpf_xdp_get_buff_len(ctx);
+	return ctx->data_end - ctx->data;
+}
+
 /* stamp puts the metadata in front of the frame. It moves packet pointers. */
 static __always_inline bool stamp(struct xdp_md *ctx, const struct class *c)
 {
@@ -114,9 +135,37 @@ static __always_inline bool stamp(struct xdp_md *ctx, const struct class *c)
 	return true;
 }
 
-/* to_socket hands the frame to the AF_XDP socket of its receive queue. */
-static __always_inline int to_socket(struct xdp_md *ctx, const struct class *c, struct counters *n)
+#define TAG_LEN 4
+
+/* insert_tag puts the tag into the frame. It moves packet pointers. */
+static __always_inline bool insert_tag(struct xdp_md *ctx, const struct tag *tag)
 {
+	if (bpf_xdp_adjust_head(ctx, -TAG_LEN))
+		return false;
+	__u32 *w = (void *)(unsigned long)ctx->data;
+	if ((void *)(w + 4) > (void *)(unsigned long)ctx->data_end)
+		return false;
+	w[0] = w[1]; /* both addresses */
+	w[1] = w[2];
+	w[2] = w[3];
+	__u16 *t = (__u16 *)(w + 3);
+	t[0] = tag->proto;
+	t[1] = __builtin_bswap16(tag->tci);
+	return true;
+}
+
+/* to_socket hands the frame, with its tag, to the AF_XDP socket of its receive queue. */
+static __always_inline int to_socket(struct xdp_md *ctx, struct class *c, const struct tag *tag,
+				     struct counters *n)
+{
+	if (tag->proto) {
+		if (!insert_tag(ctx, tag)) {
+			n->no_tag++;
+			return XDP_DROP;
+		}
+		c->l3off += c->l3off ? TAG_LEN : 0;
+		c->l4off += c->l4off ? TAG_LEN : 0;
+	}
 	if (!stamp(ctx, c))
 		n->no_meta++;
 	/* The lower bits of the flags are the answer if the map has no socket (kernel 5.3). */

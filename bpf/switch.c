@@ -29,7 +29,8 @@ static __always_inline bool told(__u8 kind)
 }
 
 /* filter drops a data frame. Two receive queues may do so at once. */
-static __always_inline int filter(struct xdp_md *ctx, const struct class *c, struct counters *n)
+static __always_inline int filter(struct xdp_md *ctx, const struct class *c,
+				  const struct tag *tag, struct counters *n)
 {
 	__u8 tc = c->tc & 7;
 	__u32 zero = 0;
@@ -37,7 +38,7 @@ static __always_inline int filter(struct xdp_md *ctx, const struct class *c, str
 	if (!f)
 		return XDP_ABORTED;
 	n->watchdog[tc]++;
-	__sync_fetch_and_add(&f->bytes[tc], (__u64)(ctx->data_end - ctx->data));
+	__sync_fetch_and_add(&f->bytes[tc], frame_len(ctx) + (tag->proto ? TAG_LEN : 0));
 	/* Last: who sees the frame sees its bytes. */
 	__sync_fetch_and_add(&f->frames[tc], 1);
 	if (told(c->kind))
@@ -45,8 +46,7 @@ static __always_inline int filter(struct xdp_md *ctx, const struct class *c, str
 	return XDP_DROP;
 }
 
-SEC("xdp")
-int switch_port(struct xdp_md *ctx)
+static __always_inline int take(struct xdp_md *ctx, const struct tag *tag)
 {
 	__u32 zero = 0;
 	const struct port_config *cfg = bpf_map_lookup_elem(&config, &zero);
@@ -55,7 +55,7 @@ int switch_port(struct xdp_md *ctx)
 		return XDP_ABORTED;
 
 	n->received++;
-	struct class c = classify(ctx, cfg);
+	struct class c = classify(ctx, cfg, tag);
 	switch (c.kind) {
 	case KIND_MALFORMED:
 		n->malformed++;
@@ -69,9 +69,24 @@ int switch_port(struct xdp_md *ctx)
 	default:
 		/* Data only: the watchdog must go on hearing the storm. */
 		if (cfg->watchdog & 1 << (c.tc & 7))
-			return filter(ctx, &c, n);
+			return filter(ctx, &c, tag, n);
 	}
-	return to_socket(ctx, &c, n);
+	return to_socket(ctx, &c, tag, n);
+}
+
+SEC("xdp")
+int switch_port(struct xdp_md *ctx)
+{
+	struct tag none = {};
+	return take(ctx, &none);
+}
+
+/* For a device that can tell a tag beside the frame. */
+SEC("xdp")
+int switch_port_tag(struct xdp_md *ctx)
+{
+	struct tag tag = held_tag(ctx);
+	return take(ctx, &tag);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

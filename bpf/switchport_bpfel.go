@@ -16,11 +16,13 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	switchPortMapConfig      = "config"
-	switchPortMapCounts      = "counts"
-	switchPortMapFiltered    = "filtered"
-	switchPortMapXsks        = "xsks"
-	switchPortProgSwitchPort = "switch_port"
+	switchPortMapConfig         = "config"
+	switchPortMapCounts         = "counts"
+	switchPortMapFiltered       = "filtered"
+	switchPortMapXsks           = "xsks"
+	switchPortProgSwitchPort    = "switch_port"
+	switchPortProgSwitchPortTag = "switch_port_tag"
+	switchPortVarFrags          = "frags"
 )
 
 // loadSwitchPort returns the embedded CollectionSpec for switchPort.
@@ -65,7 +67,8 @@ type switchPortSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type switchPortProgramSpecs struct {
-	SwitchPort *ebpf.ProgramSpec `ebpf:"switch_port"`
+	SwitchPort    *ebpf.ProgramSpec `ebpf:"switch_port"`
+	SwitchPortTag *ebpf.ProgramSpec `ebpf:"switch_port_tag"`
 }
 
 // switchPortMapSpecs contains maps before they are loaded into the kernel.
@@ -82,6 +85,7 @@ type switchPortMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type switchPortVariableSpecs struct {
+	Frags *ebpf.VariableSpec `ebpf:"frags"`
 }
 
 // switchPortObjects contains all objects after they have been loaded into the kernel.
@@ -123,18 +127,21 @@ func (m *switchPortMaps) Close() error {
 //
 // It can be passed to loadSwitchPortObjects or ebpf.CollectionSpec.LoadAndAssign.
 type switchPortVariables struct {
+	Frags *ebpf.Variable `ebpf:"frags"`
 }
 
 // switchPortPrograms contains all programs after they have been loaded into the kernel.
 //
 // It can be passed to loadSwitchPortObjects or ebpf.CollectionSpec.LoadAndAssign.
 type switchPortPrograms struct {
-	SwitchPort *ebpf.Program `ebpf:"switch_port"`
+	SwitchPort    *ebpf.Program `ebpf:"switch_port"`
+	SwitchPortTag *ebpf.Program `ebpf:"switch_port_tag"`
 }
 
 func (p *switchPortPrograms) Close() error {
 	return _SwitchPortClose(
 		p.SwitchPort,
+		p.SwitchPortTag,
 	)
 }
 

@@ -10,6 +10,9 @@ want tcpdump tcpdump
 want tshark tshark
 want promtool prometheus
 want chromium chromium
+want ip iproute2
+want qemu-system-x86_64 qemu-system-x86
+want xz xz-utils
 [ -e /usr/include/bpf/bpf_helpers.h ] || need+=(libbpf-dev)
 [ ${#need[@]} -eq 0 ] && exit 0
 

@@ -15,7 +15,10 @@ import (
 //	POST /v1/flow    FlowRequest                      make traffic on it
 //	POST /v1/receive ReceiveRequest                   stop the receive pipeline, or let it go on
 //	GET  /v1/receive                -> ReceiveStatus
+//	POST /v1/receive/restore                          pause again, after the watchdog forbade it
+//	GET  /v1/pingmesh               -> PingmeshStatus
 //	GET  /v1/status                 -> Status
+//	GET  /v1/addresses              -> Addresses
 //	POST /v1/sample  daemon.SampleRequest             record what the flows do
 //	GET  /v1/sample                 -> daemon.Samples
 
@@ -27,14 +30,18 @@ type Endpoint struct {
 	MAC  wire.MAC   `json:"mac"`
 	VA   uint64     `json:"va"`
 	RKey uint32     `json:"rkey"`
+	// Feedback: it gives congestion feedback, which ldcp and dctcp live on, and answers RTT probes.
+	Feedback bool `json:"feedback,omitempty"`
 }
 
 // OpenRequest asks for a QP and a region of memory.
 type OpenRequest struct {
-	Bytes int `json:"bytes"`
+	Bytes int        `json:"bytes"`
+	IP    netip.Addr `json:"ip"` // which of the NIC's addresses; invalid: its first, IPv4 if any
 }
 
-// JoinRequest connects a QP that Open made.
+// JoinRequest connects a QP that Open made. Without a MAC address the kernel is asked for the way
+// to the peer, and the QP follows it when it changes.
 type JoinRequest struct {
 	QPN  ib.QPN   `json:"qpn"`
 	Peer Endpoint `json:"peer"`

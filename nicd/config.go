@@ -7,12 +7,15 @@ import (
 	"net/netip"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/roce/ib"
+	"github.com/rocelab/rocelab/roce/qp"
 )
 
 // Config is nicd's configuration. Keys are SONiC's and mlx5's where they have one. Start from
@@ -21,26 +24,38 @@ type Config struct {
 	daemon.Common `yaml:",inline"`
 
 	Port daemon.PortConfig `yaml:"port"`
-	MAC  wire.MAC          `yaml:"mac"`
-	IPv4 netip.Addr        `yaml:"ipv4"` // empty is none
-	IPv6 netip.Addr        `yaml:"ipv6"`
+	// What is not given of these is the kernel's: the device's MAC address, and all addresses of it
+	// and of its VLAN devices if neither is given.
+	MAC  wire.MAC   `yaml:"mac,omitempty"`
+	IPv4 netip.Addr `yaml:"ipv4"` // written as "" if invalid: yaml sees no zero in it
+	IPv6 netip.Addr `yaml:"ipv6"`
+	VLAN uint16     `yaml:"vlan,omitempty"` // that the given addresses are on; 0 is none
 	// Gateway is the router to peers in other subnets; nil: all are on the link.
 	Gateway *Gateway `yaml:"gateway,omitempty"`
-	MTU     int      `yaml:"mtu"` // path MTU
+	MTU     int      `yaml:"mtu"` // path MTU; 0 is the largest that fits the device
 
-	PFCEnable   []uint8         `yaml:"pfc_enable"` // of both directions
-	DSCPToTCMap map[uint8]uint8 `yaml:"dscp_to_tc_map"`
-	Receive     ReceiveConfig   `yaml:"receive"`
-	DSCP        DSCPConfig      `yaml:"dscp"`
+	PFCEnable    []uint8         `yaml:"pfc_enable"` // of both directions
+	DSCPToTCMap  map[uint8]uint8 `yaml:"dscp_to_tc_map"`
+	TCToDot1pMap map[uint8]uint8 `yaml:"tc_to_dot1p_map"` // priority of tagged frames
+	Receive      ReceiveConfig   `yaml:"receive"`
+	DSCP         DSCPConfig      `yaml:"dscp"`
 
-	CC          CCConfig      `yaml:"cc"`
-	CNPInterval time.Duration `yaml:"cnp_interval"`
-	Burst       unit.Bytes    `yaml:"burst"`
+	CC          CCConfig          `yaml:"cc"`
+	Personality PersonalityConfig `yaml:"personality"`
+	// CNPInterval is in place of the personality's, if it is there.
+	CNPInterval *time.Duration `yaml:"cnp_interval,omitempty"`
+	Burst       unit.Bytes     `yaml:"burst"`
 
 	QP         QPConfig `yaml:"qp"`
 	MaxQPs     int      `yaml:"max_qps"`
 	MaxRegions int      `yaml:"max_regions"`
 	Seed       uint64   `yaml:"seed"` // 0 draws one, so that memory keys cannot be guessed
+
+	// Verbs is the socket for programs; empty: beside Control, "none": there is none.
+	Verbs    string         `yaml:"verbs,omitempty"`
+	Programs ProgramsConfig `yaml:"programs"`
+
+	Pingmesh PingmeshConfig `yaml:"pingmesh"`
 
 	// MetricsPerQP is how many QPs at most get metrics of their own.
 	MetricsPerQP int `yaml:"metrics_per_qp"`
@@ -77,6 +92,14 @@ type QPConfig struct {
 	RetryCount     uint8 `yaml:"retry_count"`
 	RNRRetry       uint8 `yaml:"rnr_retry"`
 	MinRNRTimer    uint8 `yaml:"min_rnr_timer"`
+
+	ReadDepth int    `yaml:"read_depth"`
+	Resources int    `yaml:"resources"`
+	MaxInline int    `yaml:"max_inline"`
+	Credits   bool   `yaml:"credits"`
+	PKey      uint16 `yaml:"pkey"`
+	// Recovery is in place of the personality's, if it is there.
+	Recovery *qp.Recovery `yaml:"recovery,omitempty"`
 }
 
 // CCConfig chooses an algorithm, a preset of its parameters, and values that differ from those.
@@ -91,18 +114,35 @@ func Default() Config {
 	n := nic.DefaultConfig()
 	c := Config{
 		MTU: n.QP.MTU, PFCEnable: []uint8{3}, DSCP: DSCPConfig(n.DSCP),
-		DSCPToTCMap: map[uint8]uint8{}, CC: CCConfig{Algorithm: "dcqcn"},
-		CNPInterval: n.CNPInterval, Burst: n.Burst, MaxQPs: n.MaxQPs, MaxRegions: n.MaxRegions,
+		DSCPToTCMap: map[uint8]uint8{}, TCToDot1pMap: map[uint8]uint8{},
+		CC:          CCConfig{Algorithm: "dcqcn"},
+		Personality: PersonalityConfig{Name: BookPersonality}, Burst: n.Burst,
+		MaxQPs: n.MaxQPs, MaxRegions: n.MaxRegions,
 		QP: QPConfig{n.QP.SendQueue, n.QP.ReceiveQueue, n.QP.MaxOutstanding, n.QP.AckEvery,
-			n.QP.Timeout, n.QP.RetryCount, n.QP.RNRRetry, uint8(n.QP.MinRNRTimer)},
+			n.QP.Timeout, n.QP.RetryCount, n.QP.RNRRetry, uint8(n.QP.MinRNRTimer),
+			n.QP.ReadDepth, n.QP.Resources, n.QP.MaxInline, n.QP.Credits, n.QP.PKey, nil},
 	}
 	c.Receive.MTT = MTTConfig(n.Receive.MTT)
+	for tc, pcp := range n.PCP {
+		c.TCToDot1pMap[uint8(tc)] = pcp
+	}
 	for dscp, tc := range n.Classify.DSCP {
 		if tc != 0 {
 			c.DSCPToTCMap[uint8(dscp)] = tc
 		}
 	}
+	c.Programs = defaultPrograms()
 	return c
+}
+
+// Clone is a copy that shares nothing.
+func (c *Config) Clone() (Config, error) {
+	out := Default()
+	text, err := yaml.Marshal(c)
+	if err == nil {
+		err = yaml.Unmarshal(text, &out)
+	}
+	return out, err
 }
 
 // Load reads a configuration file over the defaults.
@@ -129,6 +169,18 @@ func (c *Config) Machine() (nic.Config, error) {
 	return n, nil
 }
 
+// behaviour is the personality with what the configuration has of its own.
+func (c *Config) behaviour() PersonalityParams {
+	v, _ := c.Personality.resolve() // Validate tells what is wrong with it
+	if c.CNPInterval != nil {
+		v.CNPInterval = *c.CNPInterval
+	}
+	if c.QP.Recovery != nil {
+		v.Recovery = *c.QP.Recovery
+	}
+	return v
+}
+
 // drawSeed takes a seed from the operating system. The machine draws no randomness of its own, so
 // this is where keys become unguessable; zero is left out because it means "draw one".
 func drawSeed() uint64 {
@@ -141,6 +193,12 @@ func drawSeed() uint64 {
 func (c *Config) machine() nic.Config {
 	n := nic.DefaultConfig()
 	n.MAC, n.IPv4, n.IPv6, n.Rate = c.MAC, c.IPv4, c.IPv6, c.Port.Rate
+	n.VLAN = c.VLAN
+	for tc, pcp := range c.TCToDot1pMap {
+		if int(tc) < len(n.PCP) {
+			n.PCP[tc] = pcp
+		}
+	}
 	n.DSCP, n.PFC = nic.DSCP(c.DSCP), 0
 	for _, p := range c.PFCEnable {
 		n.PFC = n.PFC.With(pfc.Priority(p))
@@ -152,12 +210,17 @@ func (c *Config) machine() nic.Config {
 		}
 	}
 	n.Receive = c.Receive.machine()
-	n.CNPInterval, n.Burst = c.CNPInterval, c.Burst
+	n.Burst = c.Burst
+	values := c.behaviour()
+	like := values.machine()
+	like.Apply(&n)
 	q := &n.QP
 	q.MTU, q.SendQueue, q.ReceiveQueue = c.MTU, c.QP.SendQueue, c.QP.ReceiveQueue
 	q.MaxOutstanding, q.AckEvery = c.QP.MaxOutstanding, c.QP.AckEvery
 	q.Timeout, q.RetryCount, q.RNRRetry = c.QP.Timeout, c.QP.RetryCount, c.QP.RNRRetry
 	q.MinRNRTimer = ib.RNRTimer(c.QP.MinRNRTimer)
+	q.ReadDepth, q.Resources, q.MaxInline = c.QP.ReadDepth, c.QP.Resources, c.QP.MaxInline
+	q.Credits, q.PKey = c.QP.Credits, c.QP.PKey
 	n.MaxQPs, n.MaxRegions, n.Seed = c.MaxQPs, c.MaxRegions, c.Seed
 	return n
 }

@@ -164,10 +164,13 @@ func TestFaults(t *testing.T) {
 	if err == nil {
 		t.Fatal("an empty configuration is accepted")
 	}
-	for _, field := range []string{"name", "port.name", "port.rate", "mac", "ipv4", "mtu",
+	for _, field := range []string{"name", "port.name", "port.rate", "mtu",
 		"max_qps"} {
 		if !strings.Contains(err.Error(), ": "+field+": ") {
 			t.Errorf("nothing about %s in:\n%v", field, err)
 		}
+	}
+	if strings.Contains(err.Error(), "cc.params") {
+		t.Errorf("a missing rate is no fault of what depends on it:\n%v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
-	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
 )
@@ -26,40 +25,72 @@ func (c *Config) Base() *daemon.Common { return &c.Common }
 
 // Serve runs the NIC until ctx ends.
 func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
+	ports, err := daemon.WithMTU(c.Netns, []daemon.PortConfig{c.Port})
+	if err != nil {
+		return err
+	}
+	if err := c.fits(ports[0].MTU); err != nil {
+		return err
+	}
 	machine, err := c.Machine()
 	if err != nil {
 		return err
 	}
-	host, pool, err := build(machine)
+	kernel := newKernel(c, log)
+	defer kernel.close()
+	if err := kernel.begin(&machine); err != nil {
+		return err
+	}
+	host, pool, err := build(machine, ports)
 	if err != nil {
 		return err
 	}
-	s := &server{verbs: newVerbs(host, c.Gateway), params: c.Parameters()}
+	if err := c.Pingmesh.begin(host, c.Gateway); err != nil {
+		return err
+	}
+	s := &server{verbs: newVerbs(host, c), params: c.Parameters()}
+	s.kernel = kernel
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "nicd", Ports: []daemon.PortConfig{c.Port}, Device: s.host,
-		Pool: pool, XSK: xsk.DefaultOptions, Log: log,
-		MAC: func(int) wire.MAC { return c.MAC },
-		Load: func(int) (*bpf.Program, error) {
-			return bpf.LoadNIC(bpf.PortConfig{Map: machine.Classify})
+		Pool: pool, Log: log,
+		MAC: func(int) wire.MAC { return machine.MAC },
+		Load: func(_ int, cfg bpf.PortConfig) (*bpf.Program, error) {
+			cfg.Map = machine.Classify
+			return bpf.LoadNIC(cfg)
 		},
 	})
 	if err != nil {
 		return err
 	}
 	s.executeBy(s.Loop)
+	kernel.attach(host.NIC(), s.Loop, s.Record)
+	s.host.NIC().SetNotify(s.pauseStorm)
 	metrics := NewCollector(c.Name, s.snapshot)
 	metrics.PerQP = c.MetricsPerQP
 	metrics.Completions = func(dst *app.Histogram) error {
 		return s.Loop.Do(func(unit.Time) { s.host.MCT(dst) })
 	}
-	s.Metrics.MustRegister(metrics)
+	s.Metrics.MustRegister(metrics, NewPingmeshCollector(c.Name, s.probes))
 	s.handle(s.Control)
-	return s.Run(ctx)
+	programs, err := s.listenPrograms(c, log)
+	if err != nil {
+		return err
+	}
+	if programs != nil {
+		metrics.Programs = programs.Stats
+	}
+	return s.runWith(ctx, programs, log)
 }
 
 // snapshot copies the machine's counters between two turns of the loop.
 func (s *server) snapshot(dst *nic.Snapshot) error {
 	return s.Loop.Do(func(now unit.Time) { s.host.NIC().Snapshot(now, dst) })
+}
+
+// probes shows the pingmesh's between two turns of the loop.
+func (s *server) probes(see func(*app.ProbeStats)) (refused uint64, err error) {
+	err = s.Loop.Do(func(unit.Time) { refused = s.host.Probes(see) })
+	return refused, err
 }
 
 func (s *server) handle(mux *http.ServeMux) {

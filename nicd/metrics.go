@@ -9,6 +9,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
+	"github.com/rocelab/rocelab/nicd/uverbs"
 )
 
 // Collector exports a NIC and its traffic. Names are those of hardware where it has them: mlx5's
@@ -18,6 +19,11 @@ type Collector struct {
 	PerQP int
 	// Completions fills in the message completion times; nil if there is no traffic to look at.
 	Completions func(*app.Histogram) error
+
+	// Programs counts what programs have; nil if there is no socket for them.
+	Programs func() (uverbs.Stats, error)
+
+	programs programDescs
 
 	read     func(*nic.Snapshot) error
 	snap     nic.Snapshot
@@ -33,6 +39,7 @@ type descs struct {
 	cnps                                      *prometheus.Desc
 	pausesSent, pausingSeconds, discarded     *prometheus.Desc
 	waiting, waitingMost, stopped             *prometheus.Desc
+	pauseDisabled                             *prometheus.Desc
 }
 
 // NewCollector exports what read delivers, under the device's name.
@@ -70,6 +77,7 @@ func NewCollector(device string, read func(*nic.Snapshot) error) *Collector {
 		cnps:   desc("qp_cnps_received_total", "CNPs received for the QP.", "qpn"),
 	}
 	c.describeReceive(desc)
+	c.describePrograms(desc)
 	return c
 }
 
@@ -108,6 +116,8 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	}
 	c.receive(out, &s.Receive)
 	c.qps(out, s)
+	c.states(out, s)
+	c.owned(out)
 	c.completions(out)
 }
 

@@ -1,8 +1,11 @@
 package nicd
 
 import (
+	"strconv"
+
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/nic"
 )
@@ -21,6 +24,8 @@ func (c *Collector) describeReceive(desc func(name, help string,
 		"Bytes that wait for the receive pipeline now.", "buffer")
 	c.d.waitingMost = desc("receive_buffer_watermark_bytes",
 		"Most bytes that ever waited for the receive pipeline.", "buffer")
+	c.d.pauseDisabled = desc("pfc_send_disabled",
+		"1 while the pause watchdog lets the NIC pause the priority no more.", "priority")
 	c.d.stopped = desc("receive_pipeline_stopped", "1 while the receive pipeline is stopped.")
 }
 
@@ -38,6 +43,9 @@ func (c *Collector) receive(out chan<- prometheus.Metric, v *nic.ReceiveView) {
 	}{{"lossless", v.Lossless, v.LosslessMost}, {"lossy", v.Lossy, v.LossyMost}} {
 		gauge(c.d.waiting, float64(b.used), b.name)
 		gauge(c.d.waitingMost, float64(b.most), b.name)
+	}
+	for p := range pfc.Priority(8) {
+		gauge(c.d.pauseDisabled, number(v.PauseDisabled.Has(p)), strconv.Itoa(int(p)))
 	}
 	gauge(c.d.stopped, number(v.Stopped))
 }

@@ -19,6 +19,7 @@ type ReceiveConfig struct {
 	PacketTime time.Duration `yaml:"packet_time"`
 	Rate       unit.Rate     `yaml:"rate"`
 	MTT        MTTConfig     `yaml:"mtt"`
+	Watchdog   time.Duration `yaml:"watchdog"`
 }
 
 // MTTConfig is the cache of address translations.
@@ -31,7 +32,7 @@ type MTTConfig struct {
 func (c *ReceiveConfig) machine() nic.ReceiveConfig {
 	return nic.ReceiveConfig{Buffer: c.Buffer, Lossy: c.Lossy, XOFF: c.XOFF, XON: c.XON,
 		Quanta: c.Quanta, PacketTime: c.PacketTime, Rate: c.Rate,
-		MTT: nic.MTTConfig(c.MTT)}
+		MTT: nic.MTTConfig(c.MTT), Watchdog: c.Watchdog}
 }
 
 // waiting is how many frames can wait for the pipeline, all of the smallest size.
@@ -48,6 +49,7 @@ type ReceiveRequest struct {
 type ReceiveStatus struct {
 	Modelled      bool   `json:"modelled"`
 	Stopped       bool   `json:"stopped"`
+	PauseDisabled string `json:"pause_disabled"` // priorities, as "3,4", by the watchdog
 	WaitingFrames int    `json:"waiting_frames"`
 	LosslessBytes int64  `json:"lossless_bytes"`
 	LossyBytes    int64  `json:"lossy_bytes"`
@@ -68,10 +70,16 @@ func (s *verbs) receive(r ReceiveRequest) (struct{}, error) {
 	})
 }
 
+// restorePause lets the NIC pause again after its watchdog has forbidden it.
+func (s *verbs) restorePause(struct{}) (struct{}, error) {
+	return struct{}{}, s.do(s.host.NIC().RestorePause)
+}
+
 func (s *verbs) receiveStatus(struct{}) (st ReceiveStatus, err error) {
 	err = s.do(func(unit.Time) error {
 		v := s.host.NIC().Receiving()
-		st = ReceiveStatus{Modelled: v.Modelled, Stopped: v.Stopped, WaitingFrames: v.Waiting,
+		st = ReceiveStatus{Modelled: v.Modelled, Stopped: v.Stopped,
+			PauseDisabled: v.PauseDisabled.String(), WaitingFrames: v.Waiting,
 			LosslessBytes: int64(v.Lossless), LossyBytes: int64(v.Lossy), ServedFrames: v.Served,
 			DiscardedFrames: v.DiscardedTotal, LosslessMostBytes: int64(v.LosslessMost),
 			LossyMostBytes: int64(v.LossyMost)}

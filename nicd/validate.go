@@ -10,12 +10,19 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/roce/cc"
 )
 
 // elsewhere are the fields that stand in another place of the file than of nic.Config.
 var elsewhere = map[string]string{"rate": "port.rate", "qp.mtu": "mtu", "cc": "cc.algorithm"}
+
+// ofPersonality are the fields that a personality sets and no key of their own.
+var ofPersonality = map[string]bool{"cnp_scope": true, "cnp_delay": true, "cnp_spacing": true,
+	"qp.ack_coalesce.packets": true, "qp.ack_coalesce.delay": true, "qp.nak_delay": true,
+	"qp.retransmit_delay": true, "qp.out_of_order": true, "qp.recovery": true}
 
 // Validate returns every fault with the path of its field.
 func (c *Config) Validate() []daemon.Fault {
@@ -33,22 +40,44 @@ func (c *Config) Validate() []daemon.Fault {
 		unless(dscp < 64, path, "a DSCP is 0 to 63")
 		unless(tc < wire.Priorities, path, "traffic class %d is not in 0..7", tc)
 	}
+	for _, tc := range slices.Sorted(maps.Keys(c.TCToDot1pMap)) {
+		unless(tc < wire.Priorities, fmt.Sprintf("tc_to_dot1p_map.%d", tc),
+			"a traffic class is 0 to 7")
+	}
+	unless(c.VLAN == 0 || !c.followsAddresses(), "vlan", "%d is for ipv4 and ipv6, and neither is "+
+		"given; VLAN devices of %s are followed by themselves", c.VLAN, c.Port.Name)
+	unless(c.Gateway == nil || !c.followsAddresses(), "gateway",
+		"without ipv4 and ipv6 the kernel's addresses and routes hold; leave it out")
 	if g := c.Gateway; g != nil {
 		unless(g.Subnet.IsValid(), "gateway.subnet", "is missing, as 10.0.1.0/24")
 		unless(g.MAC != (wire.MAC{}) && !g.MAC.IsMulticast(), "gateway.mac",
 			"%v: want the address of one station", g.MAC)
 	}
+	faults = append(faults, c.Programs.validate()...)
 	unless(c.MetricsPerQP >= 0, "metrics_per_qp", "%d is negative", c.MetricsPerQP)
 	params, wrong := c.CC.resolve()
 	faults = append(faults, wrong...)
+	faults = append(faults, c.Pingmesh.validate()...)
+	_, wrong = c.Personality.resolve()
+	faults = append(faults, wrong...)
 	n := c.machine()
+	if c.MTU == 0 { // the device will tell
+		n.QP.MTU = nic.DefaultConfig().QP.MTU
+	}
 	if params != nil {
 		n.CC = params
+	}
+	if n.Rate <= 0 { // told above; what is compared with it is not at fault
+		n.Rate = 1000 * unit.GbPerSecond
 	}
 	for _, err := range n.Validate() {
 		path, problem, _ := strings.Cut(err.Error(), ": ")
 		if to, ok := elsewhere[path]; ok {
 			path = to
+		}
+		if path == "cnp_interval" && c.CNPInterval == nil || ofPersonality[path] {
+			path = "personality.params." +
+				strings.ReplaceAll(strings.TrimPrefix(path, "qp."), "coalesce.", "coalesce_")
 		}
 		// Told above, closer to the line.
 		if path != "dscp_to_tc_map" && path != "port.rate" {
@@ -102,14 +131,20 @@ func (c *Config) Parameters() []daemon.Parameter {
 	}
 	list := []daemon.Parameter{{Name: "cc.algorithm", Value: c.CC.Algorithm},
 		{Name: "cc.preset", Value: preset},
-		{Name: "cnp_interval", Value: c.CNPInterval.String()}}
+		{Name: "personality", Value: c.Personality.Name}}
+	list = appendParameters(list, "", c.behaviour())
 	params, _ := c.CC.resolve()
+	return appendParameters(list, "cc.params.", params)
+}
+
+// appendParameters lists the fields of a struct by their keys.
+func appendParameters(list []daemon.Parameter, prefix string, of any) []daemon.Parameter {
 	var node yaml.Node
-	if err := node.Encode(params); err != nil || node.Kind != yaml.MappingNode {
+	if err := node.Encode(of); err != nil || node.Kind != yaml.MappingNode {
 		return list
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		list = append(list, daemon.Parameter{Name: "cc.params." + node.Content[i].Value,
+		list = append(list, daemon.Parameter{Name: prefix + node.Content[i].Value,
 			Value: node.Content[i+1].Value})
 	}
 	return list

@@ -1,15 +1,17 @@
 package nicd
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
-	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/roce/ib"
@@ -21,8 +23,8 @@ import (
 const poolFrames = 8192
 
 // build makes the machine and its pool.
-func build(machine nic.Config) (*app.Host, *frame.Pool, error) {
-	pool := frame.NewPool(poolFrames+waiting(&machine.Receive), xsk.DefaultOptions.MaxFrame())
+func build(machine nic.Config, ports []daemon.PortConfig) (*app.Host, *frame.Pool, error) {
+	pool := frame.NewPool(poolFrames+waiting(&machine.Receive), daemon.FrameSize(ports))
 	n, err := nic.New(machine, pool)
 	if err != nil {
 		return nil, nil, err
@@ -32,15 +34,22 @@ func build(machine nic.Config) (*app.Host, *frame.Pool, error) {
 
 // Virtual is the NIC for a driver in virtual time.
 func (c *Config) Virtual() (*daemon.Virtual, error) {
+	if c.follows() {
+		return nil, errors.New("mac, ipv4 or ipv6, and mtu must be given in virtual time, " +
+			"where there is no kernel to take them from")
+	}
 	machine, err := c.Machine()
 	if err != nil {
 		return nil, err
 	}
-	host, pool, err := build(machine)
+	host, pool, err := build(machine, []daemon.PortConfig{c.Port})
 	if err != nil {
 		return nil, err
 	}
-	v := newVerbs(host, c.Gateway)
+	if err := c.Pingmesh.begin(host, c.Gateway); err != nil {
+		return nil, err
+	}
+	v := newVerbs(host, c)
 	return &daemon.Virtual{Device: host, Pool: pool, Ports: []daemon.PortConfig{c.Port},
 		MAC: func(int) wire.MAC { return c.MAC },
 		Handle: func(run daemon.Executor, mux *http.ServeMux) {
@@ -55,13 +64,14 @@ type verbs struct {
 	host    *app.Host
 	sampler *daemon.Sampler
 	qps     map[ib.QPN]*opened
-	gateway *Gateway // nil: none
-	sampled *State   // once the last sample was taken
+	c       *Config
+	kernel  *kernel // nil in virtual time
+	sampled *State  // once the last sample was taken
 	snap    nic.Snapshot
 }
 
-func newVerbs(host *app.Host, gateway *Gateway) *verbs {
-	return &verbs{host: host, gateway: gateway, qps: map[ib.QPN]*opened{}}
+func newVerbs(host *app.Host, c *Config) *verbs {
+	return &verbs{host: host, c: c, qps: map[ib.QPN]*opened{}}
 }
 
 func (s *verbs) executeBy(run daemon.Executor) {
@@ -74,6 +84,9 @@ func (s *verbs) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "POST /v1/flow", s.flow)
 	daemon.Handle(mux, "POST /v1/receive", s.receive)
 	daemon.Handle(mux, "GET /v1/receive", s.receiveStatus)
+	daemon.Handle(mux, "GET /v1/addresses", s.addresses)
+	daemon.Handle(mux, "POST /v1/receive/restore", s.restorePause)
+	daemon.Handle(mux, "GET /v1/pingmesh", s.pingmesh)
 	daemon.Handle(mux, "POST /v1/sample", s.sample)
 	daemon.Handle(mux, "GET /v1/sample", func(struct{}) (daemon.Samples, error) {
 		return s.sampler.Samples()
@@ -91,25 +104,23 @@ func (s *verbs) handle(mux *http.ServeMux) {
 }
 
 // do runs fn in the machine's time and returns its error, or the driver's.
-func (s *verbs) do(fn func(now unit.Time) error) error {
-	var err error
-	if e := s.run.Do(func(now unit.Time) { err = fn(now) }); e != nil {
-		return e
-	}
-	return err
-}
+func (s *verbs) do(fn func(now unit.Time) error) error { return daemon.Do(s.run, fn) }
 
 // opened is a QP with the region that goes with it.
 type opened struct {
 	region *qp.Region
+	source netip.Addr
 	peer   Endpoint // once joined
 }
 
 func (s *verbs) open(r OpenRequest) (e Endpoint, err error) {
 	err = s.do(func(unit.Time) error {
 		n := s.host.NIC()
-		region, err := n.RegisterMR(r.Bytes, qp.Access{LocalWrite: true, RemoteWrite: true,
-			RemoteRead: true, RemoteAtomic: true})
+		ip, err := s.source(r.IP)
+		if err != nil {
+			return err
+		}
+		region, err := n.RegisterMR(r.Bytes, allRights)
 		if err != nil {
 			return err
 		}
@@ -118,28 +129,64 @@ func (s *verbs) open(r OpenRequest) (e Endpoint, err error) {
 			n.DeregisterMR(region)
 			return err
 		}
-		s.qps[local.QPN] = &opened{region: region}
-		c := n.Config()
-		e = Endpoint{QPN: local.QPN, PSN: local.PSN, IP: c.IPv4, MAC: c.MAC, VA: region.VA,
-			RKey: region.Key}
-		if !e.IP.IsValid() {
-			e.IP = c.IPv6
-		}
+		s.qps[local.QPN] = &opened{region: region, source: ip}
+		e = Endpoint{QPN: local.QPN, PSN: local.PSN, IP: ip, MAC: n.Config().MAC, VA: region.VA,
+			RKey: region.Key, Feedback: true}
 		return nil
 	})
 	return e, err
 }
 
+// resolveWithin bounds how long a join waits for a neighbour: the kernel asks three times in three
+// seconds (mcast_solicit of Linux Documentation/networking/ip-sysctl, a retransmission a second).
+const resolveWithin = 5 * time.Second
+
 func (s *verbs) join(r JoinRequest) (struct{}, error) {
-	return struct{}{}, s.do(func(unit.Time) error {
+	remote := nic.Remote{QPN: r.Peer.QPN, PSN: r.Peer.PSN, IP: r.Peer.IP,
+		Feedback: r.Peer.Feedback}
+	err := s.do(func(unit.Time) error {
 		q := s.qps[r.QPN]
 		if q == nil {
 			return fmt.Errorf("QP %v was not opened here", r.QPN)
 		}
 		q.peer = r.Peer
-		return s.host.NIC().Connect(r.QPN, nic.Remote{QPN: r.Peer.QPN, PSN: r.Peer.PSN,
-			IP: r.Peer.IP, MAC: s.gateway.toward(r.Peer.IP, r.Peer.MAC)})
+		if q.source.Is4() == r.Peer.IP.Is4() {
+			remote.Source = q.source // the peer expects it
+		}
+		return nil
 	})
+	if err == nil {
+		err = s.way(&remote, r.Peer.MAC)
+	}
+	if err != nil {
+		return struct{}{}, err
+	}
+	err = s.do(func(unit.Time) error { return s.host.NIC().Connect(r.QPN, remote) })
+	if err == nil && s.kernel != nil {
+		s.kernel.used()
+	}
+	return struct{}{}, err
+}
+
+// way finds out where packets to a peer go: to the MAC address that is given, by the gateway if one
+// is, or where the kernel says.
+func (s *verbs) way(r *nic.Remote, mac wire.MAC) error {
+	switch {
+	case mac != wire.MAC{} || s.c.Gateway != nil && !s.c.Gateway.Subnet.Contains(r.IP):
+		r.MAC = s.c.Gateway.toward(r.IP, mac)
+		return nil
+	case s.kernel == nil:
+		return fmt.Errorf("peer.mac: is missing, and in virtual time there is no kernel to ask "+
+			"for the way to %v", r.IP)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resolveWithin)
+	defer cancel()
+	p, err := s.kernel.Resolve(ctx, r.IP, r.Source)
+	if err != nil {
+		return err
+	}
+	r.Source, r.MAC, r.VLAN, r.Resolved = p.Source, p.MAC, p.VLAN, true
+	return nil
 }
 
 var operations = map[string]qp.Op{"write": qp.Write, "send": qp.Send, "read": qp.Read,
@@ -201,14 +248,11 @@ func (s *verbs) sample(r daemon.SampleRequest) (struct{}, error) {
 	if err != nil {
 		return struct{}{}, err
 	}
-	taken := 0
 	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
-		func(now unit.Time, row []float64) {
-			s.row(now, flows, qps, row)
-			if taken++; taken == r.Count {
-				st := s.state()
-				s.sampled = &st
-			}
+		func(now unit.Time, row []float64) { s.row(now, flows, qps, row) },
+		func(unit.Time) {
+			st := s.state()
+			s.sampled = &st
 		})
 }
 

@@ -64,7 +64,7 @@ type Options struct {
 
 	MACAgeing time.Duration `yaml:"mac_ageing"`
 	MACLimit  int           `yaml:"mac_limit"` // entries
-	Frames    int           `yaml:"frames"`    // of the frame pool; must cover the buffer's use
+	Frames    int           `yaml:"frames"`    // of the frame pool; 0: what the buffer can hold
 	Seed      uint64        `yaml:"seed"`      // of the marking decisions
 }
 
@@ -169,7 +169,6 @@ func Default() Config {
 			Telemetry: Telemetry{Queues: []uint8{}, Hops: 8, MaxFrame: 1514},
 			MACAgeing: 300 * time.Second,
 			MACLimit:  16384,
-			Frames:    16384,
 			Seed:      1,
 		},
 		Forwarding: defaultForwarding(),

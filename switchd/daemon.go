@@ -9,7 +9,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 	"github.com/rocelab/rocelab/switchd/qos"
 )
@@ -29,6 +28,11 @@ func (c *Config) Base() *daemon.Common { return &c.Common }
 
 // Serve runs the switch until ctx ends.
 func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
+	given := c.Ports
+	var err error
+	if c.Ports, err = daemon.WithMTU(c.Netns, given); err != nil {
+		return err
+	}
 	machine, err := c.Machine()
 	if err != nil {
 		return err
@@ -39,8 +43,8 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	}
 	s := &server{observer: c.observe(sw), log: log, programs: newPrograms(&machine)}
 	s.Daemon, err = daemon.New(daemon.Spec{
-		Common: c.Common, Kind: "switchd", Ports: c.Ports, Device: sw, Pool: pool,
-		XSK: xsk.DefaultOptions, Log: log, MAC: c.portMAC, Filtered: sw.Filtered,
+		Common: c.Common, Kind: "switchd", Ports: given, Device: sw, Pool: pool,
+		Log: log, MAC: c.portMAC, Filtered: sw.Filtered,
 		Load: s.programs.load,
 	})
 	if err != nil {

@@ -29,10 +29,7 @@ func (s *observer) handleForwarding(mux *http.ServeMux) {
 
 // change runs fn between two turns of the loop.
 func (s *observer) change(fn func(now unit.Time) error) (none struct{}, err error) {
-	if lost := s.run.Do(func(now unit.Time) { err = fn(now) }); lost != nil {
-		return none, lost
-	}
-	return none, err
+	return none, daemon.Do(s.run, fn)
 }
 
 // changeRouter is change for a switch that routes.

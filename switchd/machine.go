@@ -13,7 +13,8 @@ import (
 	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
-// maxFrame is what a weight of 1 sends in a round: the largest frame of a standard MTU.
+// maxFrame is what a weight of 1 sends in a round at least: the largest frame of a standard MTU. It
+// is the port's largest frame where that is larger.
 const maxFrame = 1518 * unit.Bytes(1)
 
 // Machine converts a valid configuration into the machine's units.
@@ -52,6 +53,8 @@ func (c *Config) MachineOf(t *sonic.Tables) (pipeline.Config, error) {
 			return m, fmt.Errorf("switch configuration: port %s: %w", c.Ports[i].Name, err)
 		}
 		port.Rate, port.MAC = c.Ports[i].Rate, c.portMAC(i)
+		port.MaxFrame = unit.Bytes(c.Ports[i].MaxFrame())
+		port.Scheduler.MTU = max(maxFrame, port.MaxFrame)
 		port.PauseDelay = c.PauseDelay.At(port.Rate)
 		for _, q := range c.QCN.Queues {
 			port.Queues[q].QCN = c.QCN.config()

@@ -10,16 +10,32 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
-	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
 // build makes the machine and its pool.
 func (c *Config) build(m pipeline.Config) (*pipeline.Switch, *frame.Pool, error) {
-	pool := frame.NewPool(c.Frames, xsk.DefaultOptions.MaxFrame())
+	pool := frame.NewPool(c.poolFrames(&m), daemon.FrameSize(c.Ports))
 	sw, err := pipeline.New(m, pool)
 	return sw, pool, err
+}
+
+// outside is how many frames a switch has in hand that are not in its buffer: on their way in, and
+// its own.
+const outside = 16384
+
+// poolFrames is how many frames the switch may hold. If the configuration does not say, the buffer
+// is what bounds them, and not the emulator: as many as it has room for if all are the shortest.
+func (c *Config) poolFrames(m *pipeline.Config) int {
+	if c.Frames != 0 {
+		return c.Frames
+	}
+	n := unit.Bytes(outside)
+	for _, p := range m.Pools {
+		n += p.Size / max(m.Cell, wire.MinFrame)
+	}
+	return int(n)
 }
 
 // Virtual is the switch for a driver in virtual time.
@@ -69,17 +85,14 @@ func (s *observer) handle(mux *http.ServeMux) {
 		return s.sampler.Samples()
 	})
 	daemon.Handle(mux, "GET /v1/sampled", func(struct{}) (out Sampled, err error) {
-		if err := s.run.Do(func(unit.Time) {
-			if s.sampled != nil {
-				out = *s.sampled
+		err = daemon.Do(s.run, func(unit.Time) error {
+			if s.sampled == nil {
+				return daemon.ErrSampling
 			}
-		}); err != nil {
-			return out, err
-		}
-		if out.Ports == nil {
-			return out, daemon.ErrSampling
-		}
-		return out, nil
+			out = *s.sampled
+			return nil
+		})
+		return out, err
 	})
 	daemon.Handle(mux, "GET /v1/state", s.state)
 	daemon.Handle(mux, "GET /v1/waits", s.waits)
@@ -101,7 +114,6 @@ func (s *observer) sample(r SampleRequest) (struct{}, error) {
 	}); err != nil {
 		return struct{}{}, err
 	}
-	taken := 0
 	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
 		func(now unit.Time, row []float64) {
 			sent, marked := s.sw.QueueCounts(port, q)
@@ -109,10 +121,10 @@ func (s *observer) sample(r SampleRequest) (struct{}, error) {
 			row[1] = float64(s.sw.PFCSent())
 			row[2] = float64(marked.Frames)
 			row[3] = float64(sent.Bytes) + float64(sent.Frames)*float64(wire.Overhead)
-			if taken++; taken == r.Count {
-				l := length(s.sw.QueueLength(now, port, q))
-				s.sw.Snapshot(now, &s.snap)
-				s.sampled = &Sampled{l, portStatuses(&s.snap)}
-			}
+		},
+		func(now unit.Time) {
+			l := length(s.sw.QueueLength(now, port, q))
+			s.sw.Snapshot(now, &s.snap)
+			s.sampled = &Sampled{l, portStatuses(&s.snap)}
 		})
 }

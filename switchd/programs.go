@@ -34,11 +34,12 @@ func newPrograms(cfg *pipeline.Config) *programs {
 }
 
 // load makes the program of a port.
-func (p *programs) load(port int) (*bpf.Program, error) {
+func (p *programs) load(port int, cfg bpf.PortConfig) (*bpf.Program, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := &p.ports[port]
-	prog, err := bpf.LoadSwitch(bpf.PortConfig{Map: at.classes})
+	cfg.Map = at.classes
+	prog, err := bpf.LoadSwitch(cfg)
 	if err != nil {
 		return nil, err
 	}

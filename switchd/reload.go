@@ -27,8 +27,9 @@ import (
 //	                  |                     ^
 //	                  +-- drift = Diff -----+-- set: one field, while it runs
 type configurator struct {
-	run daemon.Executor
-	sw  *pipeline.Switch
+	run    daemon.Executor
+	sw     *pipeline.Switch
+	frames int // of its pool
 	// enforce tells what is outside the machine, at the moment that the machine has changed; nil
 	// without real ports.
 	enforce func(*pipeline.Config) error
@@ -48,7 +49,12 @@ func (c *Config) configurator(run daemon.Executor, sw *pipeline.Switch) (*config
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %s", faults[0].Path, faults[0].Problem)
 	}
-	return &configurator{run: run, sw: sw, file: c.file, config: c, desired: tables,
+	machine, err := c.MachineOf(tables)
+	if err != nil {
+		return nil, err
+	}
+	return &configurator{run: run, sw: sw, frames: c.poolFrames(&machine), file: c.file, config: c,
+		desired: tables,
 		running: tables}, nil
 }
 
@@ -74,6 +80,7 @@ func (s *configurator) reload(r ConfigRequest) (ConfigResult, error) {
 	if err != nil {
 		return ConfigResult{}, err
 	}
+	next.keepMTU(s.config)
 	if err := next.sameDaemon(s.config); err != nil {
 		return ConfigResult{}, err
 	}
@@ -110,6 +117,15 @@ func (s *configurator) read(r ConfigRequest) (c *Config, file string, err error)
 	return c, s.config.file, err
 }
 
+// keepMTU keeps the MTU that the devices were found to have, where a configuration gives none.
+func (c *Config) keepMTU(old *Config) {
+	for i := range min(len(c.Ports), len(old.Ports)) {
+		if p := &c.Ports[i]; p.MTU == 0 {
+			p.MTU = old.Ports[i].MTU
+		}
+	}
+}
+
 // sameDaemon refuses what cannot change while a switch runs, by name.
 func (c *Config) sameDaemon(old *Config) error {
 	var fixed []error
@@ -137,6 +153,7 @@ func (c *Config) sameDaemon(old *Config) error {
 		same(path+".name", a.Name, b.Name)
 		same(path+".rate", a.Rate, b.Rate)
 		same(path+".delay", a.Delay, b.Delay)
+		same(path+".mtu", a.MTU, b.MTU)
 		if !reflect.DeepEqual(a.TxLink, b.TxLink) || !reflect.DeepEqual(a.RxLink, b.RxLink) {
 			fixed = append(fixed, fmt.Errorf("%s: links of the lab cannot change", path))
 		}
@@ -172,6 +189,10 @@ func (s *configurator) apply(c *Config, t *sonic.Tables, kind string) ([]sonic.D
 	machine, err := c.MachineOf(t)
 	if err != nil {
 		return nil, err
+	}
+	if need := c.poolFrames(&machine); need > s.frames {
+		return nil, fmt.Errorf("buffer pools cannot grow while the switch runs: they could hold "+
+			"%d frames, there are %d; start with as many `frames`", need, s.frames)
 	}
 	changed := sonic.Diff(t, s.running)
 	var refused, untold error

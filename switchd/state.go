@@ -26,6 +26,7 @@ type PortState struct {
 	Name    string `json:"name"`
 	Up      bool   `json:"up"`
 	RateBps int64  `json:"rate_bps"` // bits per second
+	MTU     int    `json:"mtu"`      // of the device, in bytes; 0 without one
 	PFCSend []int  `json:"pfc_send"` // priorities for which pauses are sent
 	PFCObey []int  `json:"pfc_obey"` // priorities whose pauses are obeyed
 
@@ -130,7 +131,7 @@ func NewState(name string, ports []daemon.PortConfig, snap *pipeline.Snapshot) S
 		Ports: make([]PortState, len(snap.Ports)), Pools: make([]PoolState, len(snap.Pools))}
 	for i := range st.Ports {
 		st.Ports[i] = portState(&snap.Ports[i])
-		st.Ports[i].RateBps = int64(ports[i].Rate)
+		st.Ports[i].RateBps, st.Ports[i].MTU = int64(ports[i].Rate), ports[i].MTU
 	}
 	for i := range st.Pools {
 		p := &snap.Pools[i]

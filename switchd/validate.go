@@ -61,7 +61,7 @@ func (o *Options) validate(f *faults, database bool) {
 	f.unless(err == nil, "telemetry", "%v", err)
 	f.unless(o.MACAgeing > 0, "mac_ageing", "must be positive, as 300s")
 	f.unless(o.MACLimit > 0, "mac_limit", "must be positive")
-	f.unless(o.Frames > 0, "frames", "must be positive")
+	f.unless(o.Frames >= 0, "frames", "must not be negative")
 }
 
 // maxCell is far above the cells of real memories, which are some hundred bytes.

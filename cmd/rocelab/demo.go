@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/bits"
 	"path/filepath"
 	"time"
 
@@ -57,6 +58,9 @@ the output folder.`,
 					in.Warmup,
 				)
 			}
+			if in.PathMTU < 256 || in.PathMTU > 4096 || bits.OnesCount(uint(in.PathMTU)) != 1 {
+				return fmt.Errorf("--mtu %d: want 256, 512, 1024, 2048 or 4096", in.PathMTU)
+			}
 			return demo(c, in, out)
 		},
 	}
@@ -65,6 +69,8 @@ the output folder.`,
 	f.IntVarP(&in.Senders, "senders", "n", in.Senders, "number of senders")
 	f.Var(rateFlag{&in.Rate}, "rate", "rate of every link")
 	f.DurationVar(&in.Delay, "delay", in.Delay, "propagation delay of every link")
+	f.IntVarP(&in.PathMTU, "mtu", "m", in.PathMTU,
+		"path MTU: 256, 512, 1024, 2048 or 4096 `bytes`; from 2048 on the links carry jumbo frames")
 	f.DurationVar(&in.Duration, "duration", in.Duration, "virtual duration of each run")
 	f.DurationVar(&in.Warmup, "warmup", in.Warmup, "virtual time left out of goodput and fairness")
 	f.Float64Var(

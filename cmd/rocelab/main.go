@@ -66,7 +66,8 @@ func run(ctx context.Context, args []string) int {
 	}
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
 		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
-		topCommand(), checkCommand(), thresholdsCommand(), configCommand())
+		topCommand(), checkCommand(), thresholdsCommand(), configCommand(), nicCommand(),
+		perfCommand(), pingCommand())
 	for _, c := range root.Commands() {
 		refuseUnknown(c)
 	}

@@ -65,7 +65,9 @@ abbreviated, as in 'rocelab sh pri wat sh'.`,
 	tree.addLeaf("interfaces", o.interfaceCounters())
 	tree.addLeaf("", o.events())
 	tree.addLeaf("", o.deadlock())
+	tree.addLeaf("", o.pingmesh())
 	tree.addForwarding(o)
+	tree.addRDMA(o)
 	return c
 }
 
@@ -84,6 +86,7 @@ var showGroups = map[string]string{
 	"buffer_pool":                         "watermarks of buffer pools",
 	"headroom-pool":                       "watermarks of headroom",
 	"interfaces":                          "ports",
+	"rdma":                                "the NICs of the hosts",
 	"ip":                                  "IPv4",
 	"ipv6":                                "IPv6",
 }

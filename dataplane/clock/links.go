@@ -63,14 +63,16 @@ func (p *Page) flight(link int, n uint64) Flight {
 	return Flight(p.words.At(linkWord(link) + linkFrames + int(n%LinkFrames)).Load())
 }
 
-// next is when the oldest frame on its way on a link arrives; never if none is.
-func (p *Page) next(link int, near unit.Time) unit.Time {
+// next is when the oldest frame on its way on a link arrives, never if none is, and how many have
+// been handed and taken so far.
+func (p *Page) next(link int, near unit.Time) (at unit.Time, moved uint64) {
 	base := linkWord(link)
 	taken := p.words.At(base + linkTaken).Load()
-	if p.words.At(base+linkHanded).Load() == taken {
-		return unit.Never
+	handed := p.words.At(base + linkHanded).Load()
+	if handed == taken {
+		return unit.Never, handed + taken
 	}
-	return p.flight(link, taken).at(near)
+	return p.flight(link, taken).at(near), handed + taken
 }
 
 // Handing tells of frames that are about to be handed to the kernel, in the order of their arrival.
@@ -103,7 +105,10 @@ func (l Links) Take(link int, check uint16, near unit.Time) (at unit.Time, lost 
 }
 
 // Next is when the oldest frame on its way arrives, or unit.Never; near is any time within a day.
-func (l Links) Next(link int, near unit.Time) unit.Time { return l.page.next(link, near) }
+func (l Links) Next(link int, near unit.Time) unit.Time {
+	at, _ := l.page.next(link, near)
+	return at
+}
 
 // OnTheWay is how many frames are in the kernel.
 func (l Links) OnTheWay(link int) int {

@@ -134,13 +134,8 @@ func (p *Page) limit(except int, near unit.Time) (unit.Time, bool) {
 func (p *Page) flights(near unit.Time) (earliest unit.Time, moved uint64) {
 	earliest = unit.Never
 	for link := range int(p.words.At(wordLinks).Load()) {
-		base := linkWord(link)
-		taken := p.words.At(base + linkTaken).Load()
-		handed := p.words.At(base + linkHanded).Load()
-		moved += taken + handed
-		if handed != taken {
-			earliest = min(earliest, p.flight(link, taken).at(near))
-		}
+		at, n := p.next(link, near)
+		earliest, moved = min(earliest, at), moved+n
 	}
 	return earliest, moved
 }
@@ -162,6 +157,16 @@ func (c *Clock) hold(mono int64, limit unit.Time) bool {
 		}
 		c.page.store(n+1, next)
 	})
+}
+
+// Speed is how fast the clock runs at present, in virtual seconds per second; zero while it stands
+// still.
+func (c *Clock) Speed() float64 {
+	s, ok := c.page.current()
+	if !ok {
+		return 0
+	}
+	return float64(s.speed) / speedOne
 }
 
 // Publish tells the others by when this loop must act: it will not be asked before.

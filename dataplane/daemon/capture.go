@@ -30,6 +30,7 @@ type CaptureRequest struct {
 	Ports  []string `json:"ports"`  // all frames of these, both directions
 	PFC    bool     `json:"pfc"`    // and the PFC frames of every port
 	Frames uint64   `json:"frames"` // at most
+	Snap   int      `json:"snap"`   // bytes kept of each frame; 0: 2048
 	ForNs  int64    `json:"for_ns"` // of virtual time from now on; 0: no limit
 }
 
@@ -46,6 +47,9 @@ type CaptureResult struct {
 	Frames  uint64 `json:"frames"`
 	Dropped uint64 `json:"dropped"` // frames for which the writer had no room
 }
+
+// maxSnap is more than any frame has.
+const maxSnap = 16384
 
 // portCapture chooses what a capture takes. Every port and direction is an interface of the file.
 type portCapture struct {
@@ -70,6 +74,9 @@ func (d *Daemon) startCapture(r CaptureRequest) (struct{}, error) {
 	if !filepath.IsAbs(r.Path) {
 		return none, fmt.Errorf("path %q: must be absolute", r.Path)
 	}
+	if r.Snap < 0 || r.Snap > maxSnap {
+		return none, fmt.Errorf("snap %d: want 0 to %d bytes", r.Snap, maxSnap)
+	}
 	c := &portCapture{path: r.Path, all: make([]bool, len(d.spec.Ports)), pfc: r.PFC,
 		faults: d.Loop.Faults(), until: unit.Never}
 	for _, name := range r.Ports {
@@ -91,7 +98,7 @@ func (d *Daemon) startCapture(r CaptureRequest) (struct{}, error) {
 		return none, errors.New("a capture is at work already")
 	}
 	var err error
-	c.Capture, err = capture.Start(r.Path, ifaces, capture.Options{Frames: r.Frames})
+	c.Capture, err = capture.Start(r.Path, ifaces, capture.Options{Frames: r.Frames, Snap: r.Snap})
 	if err != nil {
 		return none, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/xsk"
 )
 
 // Common is the part of the configuration that both daemons share.
@@ -109,6 +110,7 @@ type PortConfig struct {
 	Name  string        `yaml:"name"`
 	Rate  unit.Rate     `yaml:"rate"`
 	Delay time.Duration `yaml:"delay,omitempty"`
+	MTU   int           `yaml:"mtu,omitempty"` // of the device; 0: whatever it has
 	// The lab's numbers for the two directions of the link, if it has a common clock.
 	TxLink *int `yaml:"tx_link,omitempty"`
 	RxLink *int `yaml:"rx_link,omitempty"`
@@ -124,6 +126,10 @@ func (p *PortConfig) Validate(path string) (faults []Fault) {
 	}
 	if p.Delay < 0 {
 		faults = append(faults, Fault{path + ".delay", "must not be negative"})
+	}
+	if p.MTU != 0 && (p.MTU < MinMTU || p.MTU > xsk.MaxMTU) {
+		faults = append(faults, Fault{path + ".mtu",
+			fmt.Sprintf("%d: want %d to %d", p.MTU, MinMTU, xsk.MaxMTU)})
 	}
 	return faults
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/netspace"
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/tests/require"
 )
 
@@ -55,9 +54,10 @@ func newRig(t *testing.T) *rig {
 		Kind:   "switchd",
 		Device: r.relay,
 		Pool:   frame.NewPool(512, 2048),
-		XSK:    xsk.DefaultOptions,
 		Log:    slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Load:   func(int) (*bpf.Program, error) { return bpf.LoadSwitch(bpf.PortConfig{}) },
+		Load: func(_ int, cfg bpf.PortConfig) (*bpf.Program, error) {
+			return bpf.LoadSwitch(cfg)
+		},
 		Common: Common{Name: "rig", Netns: r.ns, Control: filepath.Join(dir, "control"),
 			Metrics: "127.0.0.1:0"},
 		Ports: []PortConfig{
@@ -252,7 +252,7 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 func TestMissingDeviceIsNamed(t *testing.T) {
 	require.Root(t)
 	_, err := New(Spec{Kind: "switchd", Device: &conform.Relay{}, Pool: frame.NewPool(8, 2048),
-		XSK: xsk.DefaultOptions, Log: slog.New(slog.DiscardHandler), Common: Common{Name: "x"},
+		Log: slog.New(slog.DiscardHandler), Common: Common{Name: "x"},
 		Ports: []PortConfig{{Name: "nosuchdev0", Rate: 1e9}}})
 	if err == nil || !strings.Contains(err.Error(), "port nosuchdev0: no such device") {
 		t.Errorf("error %v", err)

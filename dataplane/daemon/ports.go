@@ -21,8 +21,8 @@ type ports struct {
 	node  string // the daemon's name
 	netns string
 	mac   func(port int) wire.MAC
-	opts  xsk.Options
-	load  func(port int) (*bpf.Program, error)
+	frame int // bytes that a frame of the pool holds
+	load  func(port int, cfg bpf.PortConfig) (*bpf.Program, error)
 	log   *slog.Logger
 }
 
@@ -62,39 +62,37 @@ func (w *portWire) Close() error {
 	return err
 }
 
-func (p *ports) open(i int, name string) (wire loop.Wire, err error) {
+// device finds the device of a port. The thread is in the network namespace, of which only the name
+// is wanted.
+func device(netns, name string) (netlink.Link, error) {
+	dev, err := netlink.LinkByName(name)
+	var missing netlink.LinkNotFoundError
+	switch {
+	case errors.As(err, &missing) && netns != "":
+		return nil, fmt.Errorf("port %s: no such device in network namespace %s", name, netns)
+	case errors.As(err, &missing):
+		return nil, fmt.Errorf("port %s: no such device", name)
+	case err != nil:
+		return nil, fmt.Errorf("port %s: %w", name, err)
+	}
+	return dev, nil
+}
+
+func (p *ports) open(i int, cfg *PortConfig) (wire loop.Wire, err error) {
 	err = netspace.Do(p.netns, func() error {
-		dev, err := netlink.LinkByName(name)
-		var missing netlink.LinkNotFoundError
-		switch {
-		case errors.As(err, &missing) && p.netns != "":
-			return fmt.Errorf("port %s: no such device in network namespace %s", name, p.netns)
-		case errors.As(err, &missing):
-			return fmt.Errorf("port %s: no such device", name)
-		case err != nil:
-			return fmt.Errorf("port %s: %w", name, err)
-		}
-		if need := dev.Attrs().MTU + ethHeader; need > p.opts.MaxFrame() {
-			return fmt.Errorf("port %s: MTU %d needs frames of %d bytes, packet memory holds %d",
-				name, dev.Attrs().MTU, need, p.opts.MaxFrame())
-		}
-		prog, err := p.load(i)
+		dev, err := device(p.netns, cfg.Name)
 		if err != nil {
-			return fmt.Errorf("port %s: load XDP program: %w", name, err)
+			return err
 		}
-		sock, err := xsk.Open(dev.Attrs().Index, prog.XSKMap(), p.opts)
-		if err != nil {
-			prog.Close()
-			return fmt.Errorf("port %s: bind %s queue 0: %w", name, name, err)
+		if err := cfg.fits(dev, p.frame); err != nil {
+			return err
 		}
-		wire = &portWire{sock, prog}
-		mode, err := prog.Attach(dev.Attrs().Index)
-		if err != nil {
-			wire.Close()
-			return fmt.Errorf("port %s: attach XDP program: %w", name, err)
+		// A program for one device sees more, but does not run on packet buffers, as it must on a
+		// device without XDP.
+		if wire, err = p.attach(i, dev, dev.Attrs().Index); err != nil {
+			wire, err = p.attach(i, dev, 0)
 		}
-		p.log.Info("port is up", "port", name, "xdp", mode, "mtu", dev.Attrs().MTU)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -102,13 +100,33 @@ func (p *ports) open(i int, name string) (wire loop.Wire, err error) {
 	return wire, nil
 }
 
-// ethHeader is an Ethernet header with one 802.1Q tag.
-const ethHeader = 18
+// attach makes the wire of a device, with a program for the device of that number, 0 for any.
+func (p *ports) attach(i int, dev netlink.Link, only int) (loop.Wire, error) {
+	at := dev.Attrs()
+	opts := xsk.OptionsFor(at.MTU)
+	prog, err := p.load(i, bpf.PortConfig{Frags: opts.Frags(), Device: only})
+	if err != nil {
+		return nil, fmt.Errorf("port %s: load XDP program: %w", at.Name, err)
+	}
+	sock, err := xsk.Open(at.Index, prog.XSKMap(), opts)
+	if err != nil {
+		prog.Close()
+		return nil, fmt.Errorf("port %s: bind %s queue 0: %w", at.Name, at.Name, err)
+	}
+	wire := &portWire{sock, prog}
+	mode, err := prog.Attach(at.Index)
+	if err != nil {
+		wire.Close()
+		return nil, fmt.Errorf("port %s: attach XDP program: %w", at.Name, err)
+	}
+	p.log.Info("port is up", "port", at.Name, "xdp", mode, "mtu", at.MTU)
+	return wire, nil
+}
 
 // reopen is open for a port whose device went away: it must be back and have a carrier.
-func (p *ports) reopen(i int, name string) (wire loop.Wire, err error) {
+func (p *ports) reopen(i int, cfg *PortConfig) (wire loop.Wire, err error) {
 	err = netspace.Do(p.netns, func() error {
-		dev, err := netlink.LinkByName(name)
+		dev, err := netlink.LinkByName(cfg.Name)
 		if err != nil {
 			return err
 		}
@@ -120,12 +138,12 @@ func (p *ports) reopen(i int, name string) (wire loop.Wire, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.open(i, name)
+	return p.open(i, cfg)
 }
 
 func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 	for i, cfg := range cfgs {
-		wire, err := p.open(i, cfg.Name)
+		wire, err := p.open(i, &cfg)
 		if err != nil {
 			for _, o := range all {
 				o.Wire.Close()
@@ -138,7 +156,7 @@ func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 			MAC: p.mac(i),
 			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay,
 				Seed: link.SeedOf(p.node + ":" + cfg.Name)},
-			Open: func() (loop.Wire, error) { return p.reopen(i, cfg.Name) },
+			Open: func() (loop.Wire, error) { return p.reopen(i, &cfg) },
 		})
 	}
 	return all, nil

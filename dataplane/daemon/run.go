@@ -19,7 +19,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/wire"
-	"github.com/rocelab/rocelab/dataplane/xsk"
 )
 
 // Spec is what a daemon is made of.
@@ -29,10 +28,10 @@ type Spec struct {
 	Ports  []PortConfig
 	Device dataplane.Device
 	Pool   *frame.Pool
-	XSK    xsk.Options
-	Load   func(port int) (*bpf.Program, error)
-	MAC    func(port int) wire.MAC // of PFC frames that a fault sends out of the port; may be nil
-	Log    *slog.Logger
+	// Load loads the program of a port. In cfg is what its device needs; the map is the loader's.
+	Load func(port int, cfg bpf.PortConfig) (*bpf.Program, error)
+	MAC  func(port int) wire.MAC // of PFC frames that a fault sends out of the port; may be nil
+	Log  *slog.Logger
 	// Filtered is told of frames that a program dropped by the watchdog's verdict.
 	Filtered func(port dataplane.PortID, class uint8, n dataplane.Count)
 }
@@ -62,8 +61,8 @@ func New(spec Spec) (*Daemon, error) {
 	if spec.MAC == nil {
 		spec.MAC = func(int) wire.MAC { return wire.MAC{} }
 	}
-	p := &ports{node: spec.Common.Name, netns: spec.Common.Netns, mac: spec.MAC, opts: spec.XSK,
-		load: spec.Load, log: spec.Log}
+	p := &ports{node: spec.Common.Name, netns: spec.Common.Netns, mac: spec.MAC,
+		frame: spec.Pool.Size(), load: spec.Load, log: spec.Log}
 	wires, err := p.openAll(spec.Ports)
 	if err != nil {
 		return nil, err
@@ -97,6 +96,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer cancel(nil)
 	servers, err := d.listen()
 	if err != nil {
+		d.Loop.Close()
 		return err
 	}
 	stopWatch := make(chan struct{})
@@ -105,6 +105,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	if len(d.spec.Ports) > 0 {
 		if err := p.watch(d.Loop, d.spec.Ports, stopWatch); err != nil {
 			closeAll(servers)
+			d.Loop.Close()
 			return err
 		}
 	}

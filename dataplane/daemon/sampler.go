@@ -43,12 +43,13 @@ var ErrSampling = errors.New("sampling: the last sample has not been taken")
 func NewSampler(run Executor) *Sampler { return &Sampler{run: run} }
 
 // Start records count samples of the given columns. read fills one row; it runs on the machine's
-// thread and must not allocate.
+// thread and must not allocate. last runs there after the last sample.
 func (s *Sampler) Start(
 	interval time.Duration,
 	count int,
 	columns []string,
 	read func(now unit.Time, row []float64),
+	last func(now unit.Time),
 ) error {
 	if interval <= 0 || count <= 0 || count*len(columns) > maxSamples {
 		return fmt.Errorf(
@@ -84,7 +85,11 @@ func (s *Sampler) Start(
 		for i, v := range row {
 			s.data.Values[i] = append(s.data.Values[i], v)
 		}
-		return len(s.data.TimeNs) < cap(s.data.TimeNs)
+		if len(s.data.TimeNs) < cap(s.data.TimeNs) {
+			return true
+		}
+		last(now)
+		return false
 	})
 }
 

@@ -23,6 +23,14 @@ type Executor interface {
 	Every(interval time.Duration, fn func(now unit.Time) bool) error
 }
 
+// Do has run run fn and returns fn's error, or run's.
+func Do(run Executor, fn func(now unit.Time) error) (err error) {
+	if lost := run.Do(func(now unit.Time) { err = fn(now) }); lost != nil {
+		return lost
+	}
+	return err
+}
+
 // Virtual is the machine of a daemon without the daemon, for a driver in virtual time. It has those
 // control calls of the daemon that concern nothing but the machine.
 type Virtual struct {

@@ -73,5 +73,14 @@ func (f *Frame) Set(b []byte) bool {
 	return true
 }
 
+// Append adds b to the end. It reports false, changing nothing, if b does not fit.
+func (f *Frame) Append(b []byte) bool {
+	if len(b) > f.Cap()-f.size {
+		return false
+	}
+	f.size += copy(f.buf[f.off+f.size:], b)
+	return true
+}
+
 // Release gives the frame back to its pool. Only the owner may, and only once.
 func (f *Frame) Release() { f.pool.put(f) }

@@ -6,6 +6,7 @@ import "fmt"
 type Pool struct {
 	free  []*Frame
 	total int
+	size  int
 }
 
 // NewPool makes n frames that hold up to size bytes each.
@@ -16,7 +17,7 @@ func NewPool(n, size int) *Pool {
 	stride := size + headroom
 	slab := make([]byte, n*stride)
 	frames := make([]Frame, n)
-	p := &Pool{free: make([]*Frame, n), total: n}
+	p := &Pool{free: make([]*Frame, n), total: n, size: size}
 	for i := range frames {
 		f := &frames[i]
 		f.buf = slab[i*stride : (i+1)*stride : (i+1)*stride]
@@ -45,6 +46,9 @@ func (p *Pool) put(f *Frame) {
 	f.owned = false
 	p.free = append(p.free, f)
 }
+
+// Size is how many bytes of frame a frame of the pool holds.
+func (p *Pool) Size() int { return p.size }
 
 // Free is how many frames Get can still return.
 func (p *Pool) Free() int { return len(p.free) }

@@ -16,11 +16,12 @@ const (
 	// Frames that have nowhere to go.
 	DropNotForUs   // destination MAC (NIC, routed port) or IP (NIC) is not ours
 	DropUnknownQP  // NIC: no such QP, or not ready to receive
-	DropNoRoute    // switch: no egress port (the only one is where it came from)
+	DropNoRoute    // switch: no egress port but where it came from; NIC: the kernel has no route
 	DropLinkDown   // egress port is down
 	DropNotRoCE    // NIC: not for the RDMA engine and no kernel behind this driver
 	DropUnexpected // NIC: opcode or PSN that the QP's state does not accept
 	DropIsolated   // switch: ingress and egress are in one isolation group
+	DropOversize   // switch: longer than the MTU of ingress or egress port allows
 
 	// Packets that a router cannot forward.
 	DropTTL         // TTL or hop limit used up
@@ -48,9 +49,9 @@ const (
 
 var reasonNames = [ReasonCount]string{
 	"none", "malformed", "icrc", "mac_control", "not_for_us", "unknown_qp", "no_route",
-	"link_down", "not_roce", "unexpected", "isolated", "ttl", "no_neighbour", "incomplete_arp",
-	"ip2me", "no_frame", "buffer", "headroom", "queue_full", "wred", "egress_buffer", "pfcwd",
-	"fault", "ring",
+	"link_down", "not_roce", "unexpected", "isolated", "oversize", "ttl", "no_neighbour",
+	"incomplete_arp", "ip2me", "no_frame", "buffer", "headroom", "queue_full", "wred",
+	"egress_buffer", "pfcwd", "fault", "ring",
 }
 
 func (r Reason) String() string { return reasonNames[r] }

@@ -105,6 +105,8 @@ type Loop struct {
 	polls   []unix.PollFd
 	arrived [burst]Arrival
 	mail    mailbox
+	guests  []guest
+	poller  Poller // nil: none
 	tap     Tap
 	faults  *fault.Executor
 	ctx     context.Context // of Run; ends the goroutines that open wires
@@ -171,6 +173,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
+// Close ends a loop that was never run, and its wires. Work given to it fails.
+func (l *Loop) Close() { l.close() }
+
 func (l *Loop) close() {
 	l.cfg.Clock.Leave()
 	l.mail.close()
@@ -192,6 +197,7 @@ func (l *Loop) turn() error {
 	l.now = max(l.now, now)
 	l.engine.Run(l.now)
 	l.mail.run(l.now, l.node)
+	worked := l.visit()
 	backlog, filtering := false, false
 	for _, p := range l.ports {
 		backlog = p.flush() || backlog
@@ -204,6 +210,9 @@ func (l *Loop) turn() error {
 		deadline = l.now // the clock waits until the kernel has room
 	}
 	c.Publish(deadline)
+	if worked {
+		return l.look()
+	}
 	return l.sleep(deadline, backlog || waiting || filtering)
 }
 
@@ -215,9 +224,14 @@ func (l *Loop) sleep(deadline unit.Time, kernel bool) error {
 		// For transmit chunks to come back, a frame to arrive, or one to be dropped on arrival.
 		wait = 20 * time.Microsecond
 	}
-	if wait < shortest {
-		return nil
+	if wait < shortest || l.poller != nil && !l.poller.Rest() {
+		return l.look()
 	}
+	return l.nap(wait)
+}
+
+// nap polls the wires, the mail and the guests, for so long at most.
+func (l *Loop) nap(wait time.Duration) error {
 	for i, p := range l.ports {
 		l.polls[i] = unix.PollFd{Fd: -1, Events: unix.POLLIN}
 		if p.Wire != nil {
@@ -225,10 +239,15 @@ func (l *Loop) sleep(deadline unit.Time, kernel bool) error {
 		}
 	}
 	l.polls[len(l.ports)] = unix.PollFd{Fd: int32(l.mail.fd), Events: unix.POLLIN}
+	own := len(l.ports) + 1
+	l.polls = l.pollGuests(l.polls[:own])
 	ts := unix.NsecToTimespec(wait.Nanoseconds())
-	_, err := unix.Ppoll(l.polls, &ts, nil)
+	n, err := unix.Ppoll(l.polls, &ts, nil)
 	if err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("ppoll: %w", err)
+	}
+	if n > 0 {
+		l.heard(l.polls[own:])
 	}
 	return nil
 }

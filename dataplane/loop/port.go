@@ -203,18 +203,27 @@ const maxOnTheWay = 192
 // give passes a frame to the wire, unless the wire has no room or too many frames are on their way.
 func (p *port) give(f *frame.Frame) bool {
 	if !p.told(f) {
-		return p.Wire.Send(f)
+		return p.send(f)
 	}
 	if p.loop.cfg.Links.OnTheWay(p.TxLink)+len(p.handing) >= maxOnTheWay {
 		return false
 	}
 	flight := clock.NewFlight(f.Meta.Arrived, check(f))
-	p.announce() // Send may hand over what it took before, when it needs room.
-	if !p.Wire.Send(f) {
+	if !p.send(f) {
 		return false
 	}
 	p.handing = append(p.handing, flight)
 	return true
+}
+
+// send passes a frame to the wire, which may need to hand over those before it to have room.
+func (p *port) send(f *frame.Frame) bool {
+	if p.Wire.Send(f) {
+		return true
+	}
+	// Should the wire be down, the turn's last flush tells.
+	_ = p.hand()
+	return p.Wire.Send(f)
 }
 
 // flushEvery is after how many frames a turn hands them to the kernel before it goes on, so that

@@ -8,7 +8,8 @@ type Wire interface {
 	FD() int
 	// Receive moves arrived frames into frames of the pool, at most len(dst).
 	Receive(pool *frame.Pool, dst []Arrival) int
-	// Send takes ownership of f and reports true, or reports false when there is no room now.
+	// Send takes ownership of f and reports true, or reports false when there is no room before
+	// Flush, or even after it. Nothing leaves before Flush.
 	Send(f *frame.Frame) bool
 	// Flush hands what Send took to the kernel. An error means that the wire is down for good and
 	// must be opened anew.

@@ -179,6 +179,21 @@ func (r Rule) holds(last, seen *Sight) bool {
 	return more && held
 }
 
+// Lasted is for how long what would change the state of p has been so: of a priority that is not
+// stormed, the rule.
+func (w *Watchdog) Lasted(p Priority) time.Duration { return w.lasted[p&(wire.Priorities-1)] }
+
+// Restore ends all storms, because somebody says so, and returns whose there were.
+func (w *Watchdog) Restore() (restored Set) {
+	restored, w.stormed = w.stormed, 0
+	for s := restored; s != 0; s &= s - 1 {
+		p := s.first()
+		w.lasted[p] = 0
+		w.stats[p].Restored++
+	}
+	return restored
+}
+
 // CountTX counts packets that were sent from p's queue, or dropped, if p is in a storm.
 func (w *Watchdog) CountTX(p Priority, t Tally) {
 	if w.stormed.Has(p) {

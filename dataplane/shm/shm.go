@@ -1,5 +1,5 @@
-// Package shm maps a file into memory as atomic words. It holds the only unsafe of the repository
-// (the ring memory of AF_XDP sockets is handled inside asavie/xdp).
+// Package shm maps files into memory as atomic words, and memory without a name. It holds the only
+// unsafe of the repository (the ring memory of AF_XDP sockets is handled inside asavie/xdp).
 package shm
 
 import (

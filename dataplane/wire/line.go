@@ -17,5 +17,10 @@ const (
 	MinFrame unit.Bytes = 60
 )
 
+// MaxFrame is the longest frame, without FCS, that a device of an MTU takes and sends: the header
+// and one 802.1Q tag come on top. A Linux device refuses longer ones (is_skb_forwardable in the
+// kernel's netdevice.h), so they do not cross a veth.
+func MaxFrame(mtu int) unit.Bytes { return unit.Bytes(mtu + EthernetLen + TagLen) }
+
 // OnLine is how many byte times a frame of n bytes in memory occupies a line.
 func OnLine(n unit.Bytes) unit.Bytes { return max(n, MinFrame) + Overhead }

@@ -21,9 +21,30 @@ type pair struct {
 	ns    string
 	socks [2]*Socket
 	progs [2]*bpf.Program
+	got   [4]loop.Arrival // of receive
 }
 
-func newPair(t *testing.T, opts Options) *pair {
+func newPair(t testing.TB, opts Options) *pair {
+	t.Helper()
+	return newPairOf(t, 1500, opts)
+}
+
+func newPairOf(t testing.TB, mtu int, opts Options) *pair {
+	t.Helper()
+	return newPairBy(t, opts, func() error {
+		return addVeth("x0", "x1", mtu)
+	})
+}
+
+// addVeth makes a pair of devices; x0 and x1 are set up when sockets are opened on them.
+func addVeth(name, peer string, mtu int) error {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name, attrs.MTU = name, mtu
+	return netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: peer, PeerMTU: uint32(mtu)})
+}
+
+// newPairBy has join make the devices x0 and x1 and what is between them.
+func newPairBy(t testing.TB, opts Options, join func() error) *pair {
 	t.Helper()
 	require.Root(t)
 	p := &pair{ns: fmt.Sprintf("rl-xsk-%d", os.Getpid())}
@@ -38,22 +59,10 @@ func newPair(t *testing.T, opts Options) *pair {
 			t.Error(err)
 		}
 	})
-	p.do(t, func() error {
-		attrs := netlink.NewLinkAttrs()
-		attrs.Name = "x0"
-		return netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "x1"})
-	})
+	p.do(t, join)
 	for i := range p.socks {
 		p.do(t, func() error {
-			dev, err := netlink.LinkByName(name(i))
-			if err != nil {
-				return err
-			}
-			quiet := "/proc/sys/net/ipv6/conf/" + name(i) + "/disable_ipv6"
-			if err := os.WriteFile(quiet, []byte("1"), 0o644); err != nil {
-				return err
-			}
-			return netlink.LinkSetUp(dev)
+			return setUp(name(i))
 		})
 		p.open(t, i, opts)
 	}
@@ -62,21 +71,22 @@ func newPair(t *testing.T, opts Options) *pair {
 
 func name(i int) string { return fmt.Sprintf("x%d", i) }
 
-func (p *pair) do(t *testing.T, fn func() error) {
+func (p *pair) do(t testing.TB, fn func() error) {
 	t.Helper()
 	if err := netspace.Do(p.ns, fn); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (p *pair) open(t *testing.T, i int, opts Options) {
+func (p *pair) open(t testing.TB, i int, opts Options) {
 	t.Helper()
 	p.do(t, func() error {
 		dev, err := netlink.LinkByName(name(i))
 		if err != nil {
 			return err
 		}
-		if p.progs[i], err = bpf.LoadSwitch(bpf.PortConfig{}); err != nil {
+		cfg := bpf.PortConfig{Frags: opts.Frags(), Device: dev.Attrs().Index}
+		if p.progs[i], err = bpf.LoadSwitch(cfg); err != nil {
 			return err
 		}
 		p.socks[i], err = Open(dev.Attrs().Index, p.progs[i].XSKMap(), opts)
@@ -99,12 +109,18 @@ func (p *pair) close(i int) {
 var small = Options{Receive: 64, Transmit: 64, Chunk: 2048}
 
 // cross sends count frames from end 0 to end 1 and checks that they arrive whole and in order.
-func (p *pair) cross(t *testing.T, pool *frame.Pool, count, size int) {
+func (p *pair) cross(t testing.TB, pool *frame.Pool, count, size int) {
+	t.Helper()
+	p.crossWindow(t, pool, count, size, 48)
+}
+
+// crossWindow has at most window frames on their way.
+func (p *pair) crossWindow(t testing.TB, pool *frame.Pool, count, size, window int) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	var got [64]loop.Arrival
 	for sent, arrived := 0, 0; arrived < count; {
-		if sent < count && sent-arrived < 48 {
+		if sent < count && sent-arrived < window {
 			f := pool.Get()
 			f.Resize(size)
 			copy(f.Bytes(), []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5})

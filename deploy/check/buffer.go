@@ -154,19 +154,18 @@ func (s *Switch) mostLossless(p *pipeline.Port) (most unit.Bytes) {
 	return most
 }
 
-// frames compares the pool of frames with the fewest that a full buffer is. Smaller frames need
-// more.
+// frames compares the pool of frames with what a full buffer is of the shortest: without a frame
+// the emulator loses what the switch would store.
 func frames(f *Fabric, w *warnings) {
 	for _, s := range f.Switches {
 		var most unit.Bytes
-		largest := unit.Bytes(headers)
 		for i := range s.Machine.Ports {
 			most = max(most, s.mostLossless(&s.Machine.Ports[i]))
-			largest = max(largest, s.Links[i].frame())
 		}
-		need := (most + largest - 1) / largest
-		w.unless(unit.Bytes(s.Config.Frames) >= need, s.Name, "frames %d < %d: buffer %d in "+
-			"frames of %d; smaller frames need more", s.Config.Frames, need, most, largest)
+		shortest := max(s.Machine.Cell, wire.MinFrame)
+		need, have := most/shortest, unit.Bytes(s.Config.Frames)
+		w.unless(have == 0 || have >= need, s.Name, "frames %d < %d: buffer %d in frames of %d",
+			have, need, most, shortest)
 	}
 }
 

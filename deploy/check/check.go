@@ -40,7 +40,7 @@ var Checks = []Check{
 	{"shared-queue", "no queue has lossless and lossy classes", sharedQueue},
 	{"pfc-group", "a priority is in pfc_enable if and only if its group has headroom", pfcGroup},
 	{"watchdog", "refresh of a pause <= poll interval <= detection and restoration time", watchdog},
-	{"frames", "frame pool >= buffer / largest frame", frames},
+	{"frames", "frame pool >= buffer / shortest frame", frames},
 	{"ecn-before-pfc", "t_ECN < bound of [DCQCN] section 4", ecnBeforePFC},
 	{"ecn", "lossless queues mark", marks},
 	{"roce-dscp", "DSCP 26 is lossless", roceDSCP},

@@ -99,7 +99,8 @@ func TestChecks(t *testing.T) {
 			"sw0:swp1: detection_time 100ms < poll interval 200ms"},
 		{"watchdog", one + "pfc_wd: {preset: sonic, poll_interval: 200us}\n",
 			"sw0:swp1: poll interval 200µs < 419.424µs, after which a pause"},
-		{"frames", one + "frames: 1000\n", "sw0: frames 1000 < 7906: buffer 12000000 in frames of"},
+		{"frames", one + "frames: 1000\n",
+			"sw0: frames 1000 < 200000: buffer 12000000 in frames of 60"},
 		{"ecn-before-pfc", one + "wred_profile: {green_min_threshold: 9MB, green_max_threshold: " +
 			"10MB}\nlossless_profile: {beta: 1}\n", "t_ECN 9000000 (queue 3) >= beta left"},
 		{"ecn-before-pfc", one + "lossless_profile: {dynamic_th: null, static_th: 24470}\n" +

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -84,7 +85,8 @@ func Open(path string) (*Fabric, error) {
 		return nil, err
 	}
 	for i := range c.Ports {
-		s.Links[i] = Link{Delay: c.Ports[i].Delay, MTU: defaultMTU}
+		s.Links[i] = Link{Delay: c.Ports[i].Delay,
+			MTU: cmp.Or(c.Ports[i].MTU, defaultMTU)}
 	}
 	return &Fabric{[]*Switch{s}}, nil
 }
@@ -191,10 +193,7 @@ func openTopology(path string) (*Fabric, error) {
 // connect fills in the link of the switch's port e.
 func (s *Switch) connect(t *lab.Topology, l lab.Link, e, far lab.Endpoint,
 	at map[lab.Endpoint]*Switch) {
-	out := Link{Delay: l.Delay, MTU: l.MTU, Peer: Peer{Name: far.String()}}
-	if out.MTU == 0 {
-		out.MTU = defaultMTU
-	}
+	out := Link{Delay: l.Delay, MTU: t.LinkMTU(&l), Peer: Peer{Name: far.String()}}
 	if peer := at[far]; peer != nil {
 		out.Peer.Switch, out.Peer.Port = peer, peer.port(far.Device)
 		out.Peer.React = peer.Machine.Ports[out.Peer.Port].PauseDelay

@@ -14,8 +14,10 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/deploy/result"
+	"github.com/rocelab/rocelab/roce/ib"
 )
 
 // Incast is N senders writing to one receiver behind one switch.
@@ -25,6 +27,7 @@ type Incast struct {
 	Rate         unit.Rate
 	Delay        time.Duration
 	MessageBytes int64
+	PathMTU      int           // 256 to 4096 bytes of payload a packet
 	Duration     time.Duration // virtual, of each run
 	Warmup       time.Duration // virtual, left out of goodput and fairness
 	Dilation     float64       // fixed k; 0 lets the machine choose
@@ -44,9 +47,9 @@ type RunConfig struct {
 // DefaultIncast is the scenario of `make demo`: [DCQCN] section 6.1's parameters on a small star.
 func DefaultIncast() Incast {
 	return Incast{Lab: "demo", Senders: 4, Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond,
-		MessageBytes: 1e6, Duration: 60 * time.Millisecond, Warmup: 20 * time.Millisecond,
-		Frames: 20_000,
-		Runs:   []RunConfig{{"PFC alone", "none"}, {"DCQCN", "dcqcn"}}}
+		MessageBytes: 1e6, PathMTU: 1024, Frames: 20_000,
+		Duration: 60 * time.Millisecond, Warmup: 20 * time.Millisecond,
+		Runs: []RunConfig{{"PFC alone", "none"}, {"DCQCN", "dcqcn"}}}
 }
 
 const (
@@ -84,7 +87,7 @@ func (in *Incast) scenario() result.Scenario {
 		LinkRateBps:  int64(in.Rate),
 		LinkDelayNs:  in.Delay.Nanoseconds(),
 		MessageBytes: in.MessageBytes,
-		PathMTU:      pathMTU,
+		PathMTU:      in.PathMTU,
 		Bottleneck:   "sw0:" + in.bottleneck(),
 		Queue:        dataQueue,
 		Command:      in.command(),
@@ -95,6 +98,9 @@ func (in *Incast) scenario() result.Scenario {
 func (in *Incast) command() string {
 	text := fmt.Sprintf("rocelab demo --senders %d --rate %v --delay %v --duration %v --warmup %v",
 		in.Senders, in.Rate, in.Delay, in.Duration, in.Warmup)
+	if in.PathMTU != DefaultIncast().PathMTU {
+		text += fmt.Sprintf(" --mtu %d", in.PathMTU)
+	}
 	for _, f := range in.Faults {
 		text += fmt.Sprintf(" --fault '%v'", f)
 	}
@@ -164,6 +170,10 @@ func (in *Incast) topology(cfg RunConfig) lab.Topology {
 	t := lab.Star(in.Lab, in.Senders+1, in.Rate, in.Delay)
 	t.NIC.CC.Algorithm, t.MetricsPort = cfg.Algorithm, in.MetricsPort
 	t.Faults = in.Faults
+	t.NIC.MTU = in.PathMTU
+	if in.PathMTU+ib.MaxOverhead > int(wire.MaxFrame(daemon.DefaultMTU)) {
+		t.MTU = jumboMTU
+	}
 	if cfg.Algorithm == "none" {
 		t.Switch.WRED.ECN = "ecn_none" // nobody would listen
 	}
@@ -172,6 +182,10 @@ func (in *Incast) topology(cfg RunConfig) lab.Topology {
 	}
 	return t
 }
+
+// jumboMTU is the MTU of devices that carry a path MTU above that of Ethernet: 4096 bytes of
+// payload with all headers, rounded up as operators do.
+const jumboMTU = 4500
 
 // captureFile is the pcapng of a run, or nothing.
 func (in *Incast) captureFile(cfg RunConfig) string {

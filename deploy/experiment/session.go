@@ -17,10 +17,7 @@ import (
 )
 
 // Where RoCE data travels in the lab's default configuration: DSCP 26 is traffic class 3.
-const (
-	dataQueue = 3
-	pathMTU   = 1024
-)
+const dataQueue = 3
 
 // session is one run at work.
 type session struct {

@@ -3,12 +3,12 @@ package lab
 import (
 	"fmt"
 	"net"
+	"net/netip"
 
-	"github.com/gopacket/gopacket"
-	"github.com/gopacket/gopacket/layers"
 	"golang.org/x/sys/unix"
 
 	"github.com/rocelab/rocelab/dataplane/netspace"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // announce has every host broadcast a gratuitous ARP (RFC 5227 section 3), as a host does when its
@@ -21,7 +21,7 @@ func (l *Lab) announce() error {
 		device := l.Topology.linksOf(n.Name)[0].Endpoints[0].Device
 		ip, mac := l.Topology.Address(n.Name)
 		err := netspace.Do(l.Topology.netns(n.Name), func() error {
-			return broadcastARP(device, mac, ip.AsSlice())
+			return send(device, GratuitousARP(wire.MAC(mac), ip))
 		})
 		if err != nil {
 			return fmt.Errorf("%s: announce %v: %w", n.Name, ip, err)
@@ -31,23 +31,22 @@ func (l *Lab) announce() error {
 }
 
 // GratuitousARP is the frame by which a host tells everybody its address.
-func GratuitousARP(mac net.HardwareAddr, ip []byte) ([]byte, error) {
-	everybody := net.HardwareAddr{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
-	buf := gopacket.NewSerializeBuffer()
-	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{},
-		&layers.Ethernet{SrcMAC: mac, DstMAC: everybody, EthernetType: layers.EthernetTypeARP},
-		&layers.ARP{AddrType: layers.LinkTypeEthernet, Protocol: layers.EthernetTypeIPv4,
-			HwAddressSize: 6, ProtAddressSize: 4, Operation: layers.ARPRequest,
-			SourceHwAddress: mac, SourceProtAddress: ip,
-			DstHwAddress: make([]byte, 6), DstProtAddress: ip})
-	return buf.Bytes(), err
+func GratuitousARP(mac wire.MAC, ip netip.Addr) []byte {
+	b := make([]byte, wire.EthernetLen+wire.ARPLen)
+	eth, arp := (*wire.Ethernet)(b), (*wire.ARP)(b[wire.EthernetLen:])
+	eth.SetDst(wire.Broadcast)
+	eth.SetSrc(mac)
+	eth.SetType(wire.TypeARP)
+	arp.Init()
+	arp.SetOperation(wire.ARPRequest)
+	arp.SetSenderMAC(mac)
+	arp.SetSenderIP(ip.As4())
+	arp.SetTargetIP(ip.As4())
+	return b
 }
 
-func broadcastARP(device string, mac net.HardwareAddr, ip []byte) error {
-	announcement, err := GratuitousARP(mac, ip)
-	if err != nil {
-		return err
-	}
+// send lets the kernel send a frame on a device.
+func send(device string, b []byte) error {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {
 		return err
@@ -57,5 +56,5 @@ func broadcastARP(device string, mac net.HardwareAddr, ip []byte) error {
 		return fmt.Errorf("packet socket: %w", err)
 	}
 	defer unix.Close(fd)
-	return unix.Sendto(fd, announcement, 0, &unix.SockaddrLinklayer{Ifindex: dev.Index})
+	return unix.Sendto(fd, b, 0, &unix.SockaddrLinklayer{Ifindex: dev.Index})
 }

@@ -77,7 +77,13 @@ func (t *Topology) validateNodes() (faults []daemon.Fault) {
 			if n.Gateway.IsValid() && !n.IPv4.Contains(n.Gateway) {
 				add(".gateway", "%v is not in %v", n.Gateway, n.IPv4.Masked())
 			}
+			for _, problem := range t.judgeNIC(n) {
+				add(".nic"+problem.Path, "%s", problem.Problem)
+			}
 			continue
+		}
+		if !n.NIC.IsZero() {
+			add(".nic", "%s is a switch", n.Name)
 		}
 		if n.Gateway.IsValid() || n.IPv4.IsValid() {
 			add("", "%s is a switch: its addresses are in switch.interfaces", n.Name)

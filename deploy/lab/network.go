@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -11,10 +12,9 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/netspace"
 )
-
-const defaultMTU = 1500
 
 // network is what a lab made in the kernel.
 type network struct{ spaces []string }
@@ -97,7 +97,7 @@ func addVeth(t *Topology, i int, l Link) error {
 	), netlink.NsFd(
 		nsA,
 	)
-	attrs.MTU = l.mtu()
+	attrs.MTU = t.LinkMTU(&l)
 	err = netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: b.Device,
 		PeerHardwareAddr: hardwareAddr(i, 1), PeerNamespace: netlink.NsFd(nsB)})
 	if err != nil {
@@ -108,16 +108,12 @@ func addVeth(t *Topology, i int, l Link) error {
 		if err != nil {
 			return err
 		}
-		return netlink.LinkSetMTU(dev, l.mtu())
+		return netlink.LinkSetMTU(dev, t.LinkMTU(&l))
 	})
 }
 
-func (l *Link) mtu() int {
-	if l.MTU == 0 {
-		return defaultMTU
-	}
-	return l.MTU
-}
+// LinkMTU is the MTU in bytes of a link's devices.
+func (t *Topology) LinkMTU(l *Link) int { return cmp.Or(l.MTU, t.MTU, daemon.DefaultMTU) }
 
 // setUp brings up the devices of a node; the caller is in its namespace.
 func (t *Topology) setUp(node Node) error {
@@ -166,7 +162,7 @@ func up(name string) error {
 }
 
 // quiet stops what the kernel would send by itself (IPv6 neighbour discovery), and has it complete
-// checksums and segments itself: an AF_XDP socket would see them unfinished.
+// checksums, segments and VLAN tags itself: an AF_XDP socket would see them unfinished.
 func quiet(name string) error {
 	path := filepath.Join("/proc/sys/net/ipv6/conf", name, "disable_ipv6")
 	if err := os.WriteFile(
@@ -183,7 +179,8 @@ func quiet(name string) error {
 	}
 	defer e.Close()
 	err = e.Change(name, map[string]bool{"tx-checksum-ip-generic": false,
-		"tx-generic-segmentation": false, "tx-tcp-segmentation": false})
+		"tx-generic-segmentation": false, "tx-tcp-segmentation": false,
+		"tx-vlan-hw-insert": false, "tx-vlan-stag-hw-insert": false})
 	if err != nil {
 		return fmt.Errorf("device %s: turn off transmit offloads: %w", name, err)
 	}

@@ -84,16 +84,45 @@ func (t *Topology) switchConfig(n Node) (c switchd.Config, err error) {
 	return c, nil
 }
 
-// NICConfig is the configuration of a host's NIC, but for what concerns the daemon.
+// NICConfig is the configuration of a host's NIC in a valid lab, but for what concerns the daemon.
 func (t *Topology) NICConfig(n Node) nicd.Config {
-	c := t.NIC
+	c, _ := t.nicConfig(n) // It has been judged.
+	return c
+}
+
+// nicConfig puts a host's own settings over those of all.
+func (t *Topology) nicConfig(n Node) (c nicd.Config, err error) {
+	c = t.NIC
+	if !n.NIC.IsZero() {
+		if c, err = t.NIC.Clone(); err != nil {
+			return c, err
+		}
+		if err = daemon.Merge("nic", &n.NIC, &c); err != nil {
+			return c, err
+		}
+	}
 	_, mac := t.Address(n.Name)
 	c.Name, c.Port, c.MAC, c.IPv4 = n.Name, t.ports(n.Name)[0], wire.MAC(mac), n.IPv4.Addr()
-	c.Seed = uint64(t.index(n.Name)) + 1
+	c.Seed, c.Pingmesh = uint64(t.index(n.Name))+1, t.mesh(n)
 	if _, mac, ok := t.gateway(n); ok {
 		c.Gateway = &nicd.Gateway{Subnet: n.IPv4.Masked(), MAC: mac}
 	}
-	return c
+	return c, nil
+}
+
+// judgeNIC judges what a host's NIC has of its own.
+func (t *Topology) judgeNIC(n Node) (faults []daemon.Fault) {
+	if n.NIC.IsZero() {
+		return nil
+	}
+	c, err := t.nicConfig(n)
+	if err != nil {
+		return []daemon.Fault{{Problem: err.Error()}}
+	}
+	for _, f := range c.Validate() {
+		faults = append(faults, daemon.Fault{Path: "." + f.Path, Problem: f.Problem})
+	}
+	return faults
 }
 
 // ports are a node's ends of its links. Direction 2i of link i is from its first endpoint.
@@ -105,7 +134,7 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 			}
 			tx, rx := 2*i+end, 2*i+1-end
 			ports = append(ports, daemon.PortConfig{Name: e.Device, Rate: link.Rate,
-				Delay: link.Delay, TxLink: &tx, RxLink: &rx})
+				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx})
 		}
 	}
 	return ports

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/switchd"
 )
@@ -23,6 +24,10 @@ type Topology struct {
 	Switch switchd.Config `yaml:"switch,omitempty"` // QoS of every switch; ports are filled in
 	NIC    nicd.Config    `yaml:"nic,omitempty"`    // settings of every NIC; the port is filled in
 	Clock  Clock          `yaml:"clock,omitempty"`
+	// Pingmesh has every host probe every other one.
+	Pingmesh Pingmesh `yaml:"pingmesh,omitempty"`
+	// MTU of the devices of all links that give none, in bytes; 0 means 1500.
+	MTU int `yaml:"mtu,omitempty"`
 	// MetricsPort is the loopback port of the first node's metrics; the others follow in their
 	// order, and the lab's own after them. 0 is none.
 	MetricsPort int `yaml:"metrics_port,omitempty"`
@@ -38,6 +43,8 @@ type Node struct {
 	Kind Kind   `yaml:"kind"`
 	// Of switches: settings of this one over those that the topology has for all.
 	Switch yaml.Node `yaml:"switch,omitempty"`
+	// Of hosts: settings of this one's NIC over those that the topology has for all.
+	NIC yaml.Node `yaml:"nic,omitempty"`
 	// Of hosts: the address with the length of its subnet's prefix, and the router to others; if
 	// empty, the switch, if it has an address in the subnet.
 	IPv4    netip.Prefix `yaml:"ipv4"`
@@ -58,7 +65,7 @@ type Link struct {
 	Endpoints [2]Endpoint   `yaml:"endpoints"`
 	Rate      unit.Rate     `yaml:"rate"`
 	Delay     time.Duration `yaml:"delay"`
-	MTU       int           `yaml:"mtu,omitempty"` // of the devices; 0 means 1500
+	MTU       int           `yaml:"mtu,omitempty"` // of the devices; 0: the topology's
 }
 
 // Endpoint is a device of a node. In files it is written as "h1:eth0".
@@ -90,6 +97,12 @@ type Clock struct {
 	Budget time.Duration `yaml:"budget,omitempty"`
 }
 
+// Pingmesh is the RDMA pingmesh of a lab's hosts.
+type Pingmesh struct {
+	Interval time.Duration `yaml:"interval,omitempty"` // between two probes of a pair; 0: off
+	Timeout  time.Duration `yaml:"timeout,omitempty"`  // of a probe; 0: the interval
+}
+
 var nodeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 
 // maxDevice is IFNAMSIZ less the terminating zero.
@@ -116,6 +129,7 @@ func (t *Topology) Validate() (faults []daemon.Fault) {
 		fault("metrics_port", "%d: want 0, or ports for %d nodes and the lab", t.MetricsPort,
 			len(t.Nodes))
 	}
+	validateMTU("mtu", t.MTU, fault)
 	kinds := make(map[string]Kind)
 	for i, n := range t.Nodes {
 		path := fmt.Sprintf("nodes[%d]", i)
@@ -134,10 +148,17 @@ func (t *Topology) Validate() (faults []daemon.Fault) {
 	}
 	t.validateLinks(kinds, fault)
 	t.validateFaults(fault)
+	t.validatePingmesh(fault)
 	if len(faults) > 0 {
 		return faults // settings of nodes want links that make sense
 	}
 	return t.validateNodes()
+}
+
+func validateMTU(path string, mtu int, fault func(string, string, ...any)) {
+	if mtu != 0 && (mtu < daemon.MinMTU || mtu > xsk.MaxMTU) {
+		fault(path, "%d: want %d to %d", mtu, daemon.MinMTU, xsk.MaxMTU)
+	}
 }
 
 func (t *Topology) validateLinks(kinds map[string]Kind, fault func(string, string, ...any)) {
@@ -165,9 +186,7 @@ func (t *Topology) validateLinks(kinds map[string]Kind, fault func(string, strin
 		if l.Delay <= 0 {
 			fault(path+".delay", "must be positive: the delay is what keeps the daemons in step")
 		}
-		if l.MTU != 0 && (l.MTU < 576 || l.MTU > 3498) {
-			fault(path+".mtu", "%d: want 576 to 3498 (native XDP on veth)", l.MTU)
-		}
+		validateMTU(path+".mtu", l.MTU, fault)
 	}
 	for i, n := range t.Nodes {
 		if p := ports[n.Name]; p == 0 || (n.Kind == Host && p != 1) {

@@ -20,9 +20,6 @@ type Lab struct {
 	Dir string // with control sockets NODE.sock and logs NODE.log
 }
 
-// Running are all labs that run, by name.
-func Running() (list []Lab, err error) { return runningIn(lab.RunDir) }
-
 func runningIn(root string) (list []Lab, err error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
@@ -168,6 +169,7 @@ type InterfaceStatus struct {
 type InterfaceStatusRow struct {
 	Port       string `json:"port"`
 	RateBps    int64  `json:"rate_bps"`
+	MTU        int    `json:"mtu"` // 0: there is no device
 	Up         bool   `json:"up"`
 	Asymmetric bool   `json:"asymmetric_pfc"`
 }
@@ -177,7 +179,7 @@ func NewInterfaceStatus(st *switchd.State) *InterfaceStatus {
 	b := &InterfaceStatus{Head: head(st), Ports: []InterfaceStatusRow{}}
 	for i := range st.Ports {
 		p := &st.Ports[i]
-		b.Ports = append(b.Ports, InterfaceStatusRow{p.Name, p.RateBps, p.Up,
+		b.Ports = append(b.Ports, InterfaceStatusRow{p.Name, p.RateBps, p.MTU, p.Up,
 			list(p.PFCSend) != list(p.PFCObey)})
 	}
 	return b
@@ -189,11 +191,14 @@ func (b *InterfaceStatus) Text() string {
 		"Type", "Asym PFC")
 	for i := range b.Ports {
 		p := &b.Ports[i]
-		oper := "down"
+		oper, mtu := "down", missing
 		if p.Up {
 			oper = "up"
 		}
-		t.row(p.Port, missing, speed(p.RateBps), missing, missing, missing, missing, oper, "up",
+		if p.MTU != 0 {
+			mtu = strconv.Itoa(p.MTU)
+		}
+		t.row(p.Port, missing, speed(p.RateBps), mtu, missing, missing, missing, oper, "up",
 			missing, onOff(p.Asymmetric))
 	}
 	return t.String()

@@ -274,7 +274,7 @@ func TestInterfaces(t *testing.T) {
 	st := ethernets("Ethernet0", "Ethernet4")
 	p := &st.Ports[0]
 	p.Up, p.RateBps, p.PFCSend = true, 40e9, []int{3}
-	st.Ports[1].RateBps = 100e6
+	st.Ports[1].RateBps, st.Ports[1].MTU = 100e6, 4500
 	p.Received[0], p.Received[3] = dataplane.Count{Frames: 5}, dataplane.Count{Frames: 3}
 	p.Sent[1] = dataplane.Count{Frames: 1010}
 	p.DroppedPackets = []map[string]uint64{{"malformed": 10, "buffer": 100, "queue_full": 7}}
@@ -290,7 +290,7 @@ Ethernet4        D        0           N/A        N/A         0         0       N
   Interface    Lanes    Speed    MTU    FEC    Alias    Vlan    Oper    Admin    Type    Asym PFC
 -----------  -------  -------  -----  -----  -------  ------  ------  -------  ------  ----------
   Ethernet0      N/A      40G    N/A    N/A      N/A     N/A      up       up     N/A          on
-  Ethernet4      N/A     100M    N/A    N/A      N/A     N/A    down       up     N/A         off
+  Ethernet4      N/A     100M   4500    N/A      N/A     N/A    down       up     N/A         off
 `)
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/sim"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
-	"github.com/rocelab/rocelab/dataplane/xsk"
 	"github.com/rocelab/rocelab/deploy/lab"
 )
 
@@ -46,7 +45,7 @@ const extra = 1024
 
 // New builds the twin of a valid topology. Its time stands at zero until Run.
 func New(t *lab.Topology) (*Twin, error) {
-	pool := frame.NewPool(extra, xsk.DefaultOptions.MaxFrame())
+	pool := frame.NewPool(extra, frameSize(t))
 	tw := &Twin{Net: sim.New(pool), pool: pool, nodes: make(map[string]*node)}
 	for _, n := range t.Nodes {
 		v, err := machine(t, n)
@@ -90,13 +89,11 @@ func (tw *Twin) announce(t *lab.Topology) error {
 				continue
 			}
 			ip, mac := t.Address(e.Node)
-			b, err := lab.GratuitousARP(mac, ip.AsSlice())
-			if err != nil {
-				return err
-			}
 			far, port := tw.end(l.Endpoints[1-i])
 			f := tw.pool.Get()
-			f.Set(b)
+			if f == nil || !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
+				return fmt.Errorf("more than %d hosts to announce", extra)
+			}
 			tw.Net.Inject(far.sim, port, f)
 		}
 	}
@@ -110,6 +107,15 @@ func machine(t *lab.Topology, n lab.Node) (*daemon.Virtual, error) {
 	}
 	c := t.NICConfig(n)
 	return c.Virtual()
+}
+
+// frameSize is what a frame must hold for every link.
+func frameSize(t *lab.Topology) int {
+	ports := make([]daemon.PortConfig, len(t.Links))
+	for i := range t.Links {
+		ports[i].MTU = t.LinkMTU(&t.Links[i])
+	}
+	return daemon.FrameSize(ports)
 }
 
 func (tw *Twin) end(e lab.Endpoint) (*node, dataplane.PortID) {

@@ -13,23 +13,56 @@ import (
 type Host struct {
 	nic    *nic.NIC
 	users  map[ib.QPN]*user
+	owners map[ib.QPN]Owner
+	events func(now unit.Time, e nic.Event) // nil: nobody wants them
 	flows  []*flow
 	starts unit.Time // the earliest start to come
+
+	connectors connectors
+	mesh       *pingmesh // nil: none
+	delivered  uint64    // completions given to somebody, or to nobody
+
 	polled [64]qp.Completion
 }
 
 var _ dataplane.Device = (*Host)(nil)
 
+// Owner is who gets the completions of a QP.
+type Owner interface {
+	// Completed is told of each completion, in their order. It may post work and create QPs, but
+	// not destroy one. c is the host's own and changes afterwards.
+	Completed(now unit.Time, c *qp.Completion)
+}
+
+// Own makes o the owner of a QP, in place of a flow and a sink; nil: nobody is any more. It is for
+// whoever created the QP, who also destroys it.
+func (h *Host) Own(qpn ib.QPN, o Owner) {
+	if o == nil {
+		delete(h.owners, qpn)
+		delete(h.users, qpn)
+		return
+	}
+	h.owners[qpn] = o
+}
+
+// OnEvent has fn told of what happens to QPs and queues without a completion.
+func (h *Host) OnEvent(fn func(now unit.Time, e nic.Event)) { h.events = fn }
+
+// Serve looks after completions that a call to the NIC has brought, other than by the host.
+func (h *Host) Serve(now unit.Time) { h.serve(now) }
+
 // user is what runs on one QP.
 type user struct {
+	host *Host
 	flow *flow
 	sink *sink
 }
 
 // NewHost puts applications on a NIC, which should make all its calls by way of the host from
-// then on: completions that no flow and no sink waits for are thrown away.
+// then on: completions of QPs that nobody owns are thrown away.
 func NewHost(n *nic.NIC) *Host {
-	return &Host{nic: n, users: map[ib.QPN]*user{}, starts: unit.Never}
+	return &Host{nic: n, users: map[ib.QPN]*user{}, owners: map[ib.QPN]Owner{},
+		starts: unit.Never, connectors: newConnectors()}
 }
 
 // NIC is the NIC below.
@@ -39,8 +72,9 @@ func (h *Host) NIC() *nic.NIC { return h.nic }
 func (h *Host) user(qpn ib.QPN) *user {
 	u := h.users[qpn]
 	if u == nil {
-		u = &user{}
+		u = &user{host: h}
 		h.users[qpn] = u
+		h.Own(qpn, u)
 	}
 	return u
 }
@@ -51,16 +85,24 @@ func (h *Host) Receive(now unit.Time, port dataplane.PortID, f *frame.Frame) {
 	h.serve(now)
 }
 
-// Transmit asks the NIC.
+// Transmit asks the NIC and looks after what that completed: a datagram has ended when it leaves.
+// If there was nothing to send, what is posted upon that may be.
 func (h *Host) Transmit(now unit.Time, port dataplane.PortID) *frame.Frame {
-	return h.nic.Transmit(now, port)
+	f, before := h.nic.Transmit(now, port), h.delivered
+	h.serve(now)
+	if f == nil && h.delivered != before {
+		f = h.nic.Transmit(now, port)
+	}
+	return f
 }
 
 // Ready is the NIC's.
 func (h *Host) Ready() *dataplane.PortSet { return h.nic.Ready() }
 
-// NextWake is the NIC's, or the start of a flow.
-func (h *Host) NextWake() unit.Time { return min(h.nic.NextWake(), h.starts) }
+// NextWake is the NIC's, the start of a flow, or the pingmesh's.
+func (h *Host) NextWake() unit.Time {
+	return min(h.nic.NextWake(), h.starts, h.mesh.nextWake())
+}
 
 // Wake starts flows and wakes the NIC, if it is their time.
 func (h *Host) Wake(now unit.Time) {
@@ -69,6 +111,9 @@ func (h *Host) Wake(now unit.Time) {
 	}
 	if h.starts <= now {
 		h.begin(now)
+	}
+	if h.mesh.nextWake() <= now {
+		h.mesh.wake(now)
 	}
 	h.serve(now)
 }
@@ -83,31 +128,42 @@ func (h *Host) StartReceiving(now unit.Time) error {
 // SetLink passes the change on to the NIC.
 func (h *Host) SetLink(now unit.Time, port dataplane.PortID, up bool) {
 	h.nic.SetLink(now, port, up)
+	if h.mesh != nil {
+		h.mesh.down = !up
+	}
 }
 
 // Ledger is the NIC's.
 func (h *Host) Ledger() dataplane.Ledger { return h.nic.Ledger() }
 
-// serve gives completions to the flows and sinks that wait for them.
-func (h *Host) serve(now unit.Time) {
+// deliver gives completions to their owners, and events to who asked for them.
+func (h *Host) deliver(now unit.Time) {
 	for qpn, ok := h.nic.NextCompleted(); ok; qpn, ok = h.nic.NextCompleted() {
-		u := h.users[qpn]
+		o := h.owners[qpn]
 		for n := h.nic.PollCQ(qpn, h.polled[:]); n > 0; n = h.nic.PollCQ(qpn, h.polled[:]) {
+			h.delivered += uint64(n)
 			for i := range n {
-				h.completed(now, u, &h.polled[i])
+				if o != nil {
+					o.Completed(now, &h.polled[i])
+				}
 			}
 		}
-		if u != nil && u.flow != nil {
+		if u, ok := o.(*user); ok && u.flow != nil {
 			h.fill(now, u.flow)
+		}
+	}
+	for e, ok := h.nic.NextEvent(); ok; e, ok = h.nic.NextEvent() {
+		if h.events != nil {
+			h.events(now, e)
 		}
 	}
 }
 
-func (h *Host) completed(now unit.Time, u *user, c *qp.Completion) {
+// Completed gives a completion to the flow or the sink that waits for it.
+func (u *user) Completed(now unit.Time, c *qp.Completion) {
 	switch {
-	case u == nil:
 	case c.Op == qp.Receive && u.sink != nil:
-		h.received(now, u.sink, c)
+		u.host.received(now, u.sink, c)
 	case c.Op != qp.Receive && u.flow != nil:
 		u.flow.completed(now, c)
 	}

@@ -3,6 +3,7 @@ package nic
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -37,17 +38,17 @@ func (n *NIC) cnm(now unit.Time, f *frame.Frame) frame.Reason {
 		return frame.DropUnexpected
 	}
 	source, dest, bth, ok := sampled(msdu)
-	if !ok || source != n.cfg.IPv4 && source != n.cfg.IPv6 {
+	if !ok || !slices.ContainsFunc(n.gids, func(a Address) bool { return a.IP == source }) {
 		return frame.DropUnexpected
 	}
 	c := n.byRemote[farEnd{dest, bth.DestQP()}]
 	if c == nil {
 		return frame.DropUnknownQP
 	}
-	f.Meta.Flow = uint32(c.qp.QPN())
+	f.Meta.Flow = uint32(c.qpn)
 	// Acknowledgements pass no rate limiter, so there is nothing to slow down.
 	info := bth.Opcode().Info()
-	if !n.cfg.CC.HandlesCNM() || !info.Request() && info.Verb != ib.ReadReply {
+	if !c.params.HandlesCNM() || !info.Request() && info.Verb != ib.ReadReply {
 		n.counters.RPCNMIgnored++
 		return frame.NoReason
 	}

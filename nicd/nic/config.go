@@ -4,36 +4,46 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/roce/cc"
+	"github.com/rocelab/rocelab/roce/cm"
 	"github.com/rocelab/rocelab/roce/qp"
 )
 
 // Config is a NIC's configuration. Start from DefaultConfig.
 type Config struct {
 	MAC  wire.MAC
-	IPv4 netip.Addr // at least one of the two
+	IPv4 netip.Addr // addresses to begin with, see SetAddresses; either may be none
 	IPv6 netip.Addr
-	Rate unit.Rate // of the port
+	VLAN uint16   // that they are on; 0 is none
+	PCP  [8]uint8 // priority of tagged frames, by traffic class
+	// KernelPaths makes all paths the kernel\'s, whoever gave them: as if all were Resolved.
+	KernelPaths bool
+	Rate        unit.Rate // of the port
 
 	DSCP     DSCP
 	Classify classify.Map // DSCP to priority, for what arrives and what is sent
 	PFC      pfc.Set      // priorities whose pause is obeyed, and that Receive pauses
 	Receive  ReceiveConfig
 
-	CC          cc.Params
-	CNPInterval time.Duration // N of [DCQCN] 3.1
-	Burst       unit.Bytes    // what a paced QP may send back to back after a pause of its own
+	CC    cc.Params
+	CNP   CNPConfig
+	Burst unit.Bytes // what a paced QP may send back to back after a pause of its own
 
 	QP         qp.Config // what a QP has if its creator does not say otherwise
 	MaxQPs     int
 	MaxRegions int
-	Seed       uint64 // of memory keys and first PSNs; who knows it knows the keys
+	CM         cm.Config // timing and bounds; GUID, MTU and generator are the NIC's
+	Seed       uint64    // of memory keys and first PSNs; who knows it knows the keys
+}
+
+// asking is what PFC frames of the NIC are made by.
+func (c *Config) asking() pfc.GeneratorConfig {
+	return pfc.GeneratorConfig{Source: c.MAC, Rate: c.Rate, Quanta: c.Receive.Quanta}
 }
 
 // DSCP is the codepoint of each kind of packet.
@@ -53,9 +63,13 @@ func DefaultConfig() Config {
 	c := Config{
 		DSCP: DSCP{Data: 26, Ack: 26, CNP: 48},
 		PFC:  pfc.SetOf(3),
-		CC:   params, CNPInterval: cc.DefaultCNPInterval, Burst: 1500,
+		CC:   params, CNP: CNPConfig{Interval: cc.DefaultCNPInterval}, Burst: 1500,
 		Receive: ReceiveConfig{MTT: MTTConfig{PageSize: SmallPage}},
 		QP:      qp.DefaultConfig(), MaxQPs: 1024, MaxRegions: 4096,
+		CM: cm.DefaultConfig(),
+	}
+	for tc := range c.PCP {
+		c.PCP[tc] = uint8(tc)
 	}
 	c.Classify.DSCP[26], c.Classify.DSCP[48] = 3, 6
 	c.Classify.DSCP[3], c.Classify.DSCP[4] = 3, 4
@@ -65,6 +79,9 @@ func DefaultConfig() Config {
 // maxQPs bounds MaxQPs: owners of timers and slots are small integers.
 const maxQPs = 1 << 20
 
+// maxVLAN is the largest VLAN ID that a network may use: IEEE 802.1Q-2022 table 9-2.
+const maxVLAN = 4094
+
 // Validate returns every fault, each starting with the field's name in configuration.
 func (c *Config) Validate() (faults []error) {
 	must := func(ok bool, format string, args ...any) {
@@ -72,10 +89,13 @@ func (c *Config) Validate() (faults []error) {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	must(c.MAC != wire.MAC{} && !c.MAC.IsMulticast(), "mac: %v is not a unicast address", c.MAC)
-	must(c.IPv4.IsValid() || c.IPv6.IsValid(), "ipv4: neither ipv4 nor ipv6 is set")
+	must(!c.MAC.IsMulticast(), "mac: %v is not a unicast address", c.MAC)
 	must(!c.IPv4.IsValid() || c.IPv4.Is4(), "ipv4: %v is not an IPv4 address", c.IPv4)
 	must(!c.IPv6.IsValid() || c.IPv6.Is6(), "ipv6: %v is not an IPv6 address", c.IPv6)
+	must(c.VLAN <= maxVLAN, "vlan: %d is not in 0..%d", c.VLAN, maxVLAN)
+	for tc, pcp := range c.PCP {
+		must(pcp < wire.Priorities, "tc_to_dot1p_map.%d: %d is not in 0..7", tc, pcp)
+	}
 	must(c.Rate > 0, "rate: %v is not positive", c.Rate)
 	for _, d := range []struct {
 		name  string
@@ -86,7 +106,7 @@ func (c *Config) Validate() (faults []error) {
 	if err := c.Classify.Validate(); err != nil {
 		faults = append(faults, fmt.Errorf("dscp_to_tc_map: %w", err))
 	}
-	must(c.CNPInterval >= 0, "cnp_interval: %v is negative", c.CNPInterval)
+	faults = append(faults, c.CNP.validate(c.CC)...)
 	must(c.Burst >= 0, "burst: %d is negative", c.Burst)
 	must(c.MaxQPs > 0 && c.MaxQPs <= maxQPs, "max_qps: %d is not in 1..%d", c.MaxQPs, maxQPs)
 	must(c.MaxRegions > 0, "max_regions: %d is not positive", c.MaxRegions)

@@ -8,9 +8,13 @@ type list struct{ head, tail *conn }
 type membership uint8
 
 const (
-	inCNPs membership = iota
+	inDelayed membership = iota
+	inCNPs
 	inAcks
+	inFeedback
 	inCompleted
+	inFailed
+	inAstray
 	memberships
 )
 

@@ -8,7 +8,9 @@ import (
 	"github.com/rocelab/rocelab/roce/cc"
 )
 
-// maxTransport bounds the transport and congestion state of a QP, queues left out.
+// maxTransport bounds the transport and congestion state of a QP. Queues are left out, whose
+// lengths the owner chooses, and the answers to READs and atomics that are kept, whose number the
+// peers agree on: none for tools that only write.
 const maxTransport = 1024
 
 // What a NIC keeps for each QP: the machine of the transport, that of congestion control, and what
@@ -23,6 +25,8 @@ func TestMemoryPerQP(t *testing.T) {
 	t.Logf("transport %d, %s %d, notification point %d bytes; with pacer and headers %d",
 		transport, reflect.TypeOf(c.cc).Elem(), algorithm, notify,
 		transport+algorithm+size(c))
+	t.Logf("%d bytes of transport and congestion state, at most %d", transport+algorithm+notify,
+		maxTransport)
 	if sum := transport + algorithm + notify; sum > maxTransport {
 		t.Errorf("%d bytes of transport and congestion state, at most %d", sum, maxTransport)
 	}

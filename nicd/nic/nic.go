@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -19,8 +20,8 @@ import (
 // Port is the number of the NIC's only port.
 const Port dataplane.PortID = 0
 
-// firstQPN is the number of the QP in slot 0: 0 and 1 are reserved, rxe starts at 17.
-const firstQPN ib.QPN = 0x11
+// FirstQPN is the number of the QP that is created first: 0 and 1 are reserved, rxe starts at 17.
+const FirstQPN ib.QPN = 0x11
 
 // NIC is a dataplane.Device of one port. Make it with New.
 type NIC struct {
@@ -32,21 +33,34 @@ type NIC struct {
 	now    unit.Time // of the last call, for operations that are not events
 
 	memory   *qp.Memory
+	gids     []Address // by index of the GID table; the zero value is free
+	pds      domains
+	ahs      []*address // by handle; nil is free
+	freeAHs  []AH
 	conns    []*conn // by slot; nil is free
 	byRemote map[farEnd]*conn
-	free     []uint32 // free slots
+	free     slots
 	wheel    *ratelimit.Wheel
 	pacer    *ratelimit.Pacer
 
 	pause     pfc.Receiver  // of what we send
 	asking    pfc.Generator // for pauses of what we receive
 	receiving pipeline
+	watchdog  watchdog // of our pauses
+	notify    func(PauseEvent)
 
 	incast    *cc.Incast // flows that are congested on their way here
-	cnps      list       // QPs that owe a CNP
-	acks      list       // QPs that owe an ACK or NAK
-	completed list       // QPs with completions to poll
+	notifier  notifier
+	delayed   list          // QPs whose CNP is not due yet
+	cnps      list          // QPs that owe a CNP
+	feedbacks acknowledgers // QPs that owe congestion feedback
+	acks      acknowledgers // QPs that owe an ACK or NAK
+	completed list          // QPs with completions to poll
+	failed    list          // QPs that went to ERR, to be told of
+	astray    list          // QPs whose path has changed, to be told of
+	low       []*SRQ        // queues below their limit, to be told of
 	packetID  uint16
+	gsi       gsi
 
 	ledger    dataplane.Ledger
 	counters  Counters
@@ -75,22 +89,35 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	binary.LittleEndian.PutUint64(seed[:], cfg.Seed)
 	n := &NIC{cfg: cfg, pool: pool, random: rand.NewChaCha8(seed), up: true,
 		byRemote: make(map[farEnd]*conn),
-		incast:   cc.NewIncast(cfg.CNPInterval, cc.CNPSpacing(cfg.CC)),
-		conns:    make([]*conn, cfg.MaxQPs), free: make([]uint32, cfg.MaxQPs),
-		pause: pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC}),
-		asking: pfc.NewGenerator(pfc.GeneratorConfig{Source: cfg.MAC, Rate: cfg.Rate,
-			Quanta: cfg.Receive.Quanta}),
+		incast:   cc.NewIncast(cfg.CNP.Interval, cc.CNPSpacing(cfg.CC)),
+		notifier: newNotifier(cfg.CNP, cfg.MaxQPs),
+		conns:    make([]*conn, cfg.MaxQPs), free: newSlots(cfg.MaxQPs),
+		pause:     pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC}),
+		asking:    pfc.NewGenerator(cfg.asking()),
 		receiving: pipeline{cfg: cfg.Receive, mtt: newMTT(cfg.Receive.MTT.Entries)}}
+	for _, ip := range []netip.Addr{cfg.IPv6, cfg.IPv4} {
+		if ip.IsValid() {
+			n.gids = append(n.gids, Address{IP: ip, VLAN: cfg.VLAN})
+		}
+	}
+	var err error
+	if n.gsi, err = newGSI(&cfg); err != nil {
+		return nil, fmt.Errorf("NIC: %w", err)
+	}
+	n.pds = newDomains()
+	n.acks.as, n.feedbacks.as = inAcks, inFeedback
 	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)
 	n.wheel = ratelimit.NewWheel(int(timersOf(uint32(cfg.MaxQPs))))
 	n.pacer = ratelimit.NewPacer(n.wheel)
-	for i := range n.free {
-		n.free[i] = uint32(cfg.MaxQPs - 1 - i)
-	}
+	n.watchdog = newWatchdog(cfg.Receive.Watchdog, cfg.PFC)
+	n.wheel.Set(watchdogTimer, n.watchdog.NextWake())
 	return n, nil
 }
 
-// Config is what the NIC was made with.
+// Up reports whether the link is up.
+func (n *NIC) Up() bool { return n.up }
+
+// Config is what the NIC was made with, but for the MAC address, which SetMAC changes.
 func (n *NIC) Config() Config { return n.cfg }
 
 // Ready has the port if there is something to send.
@@ -120,8 +147,9 @@ func (n *NIC) kick() {
 	}
 	running := ^n.pause.Paused(n.now)
 	if n.asking.Pending(n.now) || uint8(running)&n.pacer.Ready() != 0 ||
-		n.cnps.head != nil && running.Has(n.priority(n.cfg.DSCP.CNP)) ||
-		n.acks.head != nil && running.Has(n.priority(n.cfg.DSCP.Ack)) {
+		n.cnpReady() && running.Has(n.priority(n.cfg.DSCP.CNP)) ||
+		(n.acks.mask|n.feedbacks.mask)&running != 0 ||
+		n.gsi.Pending() && running.Has(n.priority(n.cfg.DSCP.Ack)) {
 		n.ready.Add(Port)
 	}
 }

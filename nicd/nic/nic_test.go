@@ -256,7 +256,7 @@ func TestDropReasons(t *testing.T) {
 		{frame.DropICRC, func(f *frame.Frame, _ *peer) { f.Bytes()[80]++ }},
 		{frame.DropNotForUs, func(f *frame.Frame, _ *peer) { f.Bytes()[5]++ }},
 		{frame.DropNotForUs, func(f *frame.Frame, b *peer) {
-			b.cfg.IPv4 = b.cfg.IPv4.Next()
+			b.SetAddresses(0, []Address{{IP: b.cfg.IPv4.Next()}})
 		}},
 		{frame.DropUnknownQP, func(_ *frame.Frame, b *peer) { _ = b.DestroyQP(b.local.QPN) }},
 		{frame.DropUnexpected, func(_ *frame.Frame, b *peer) {

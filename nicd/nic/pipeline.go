@@ -56,7 +56,7 @@ func (r *pipeline) class(priorities pfc.Set, f *frame.Frame) class {
 func (n *NIC) enter(now unit.Time, f *frame.Frame) {
 	r := &n.receiving
 	k := r.class(n.cfg.PFC, f)
-	room, why := r.cfg.Buffer, frame.DropHeadroom
+	room, why := r.cfg.Buffer, n.overflow()
 	if k == lossy {
 		room, why = r.cfg.Lossy, frame.DropBuffer
 	}
@@ -173,6 +173,7 @@ func (n *NIC) StartReceiving(now unit.Time) error {
 type ReceiveView struct {
 	Modelled       bool
 	Stopped        bool
+	PauseDisabled  pfc.Set    // priorities that the watchdog lets pause no more
 	Waiting        int        // frames
 	Lossless       unit.Bytes // that wait
 	Lossy          unit.Bytes
@@ -186,7 +187,11 @@ type ReceiveView struct {
 }
 
 // Receiving shows the receive side.
-func (n *NIC) Receiving() ReceiveView { return n.receiving.view() }
+func (n *NIC) Receiving() ReceiveView {
+	v := n.receiving.view()
+	v.PauseDisabled = n.watchdog.Stormed()
+	return v
+}
 
 func (r *pipeline) view() ReceiveView {
 	v := ReceiveView{Modelled: r.cfg.on(), Stopped: r.stopped, Waiting: r.waiting.Len(),

@@ -78,7 +78,8 @@ func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
 		return frame.DropNotForUs
 	}
 	source, dest := addresses(b, class)
-	if dest != n.cfg.IPv4 && dest != n.cfg.IPv6 {
+	vlan := vlanOf(b, class.L3Off)
+	if n.find(dest, vlan) < 0 {
 		return frame.DropNotForUs
 	}
 	p, ok := ib.Open(b, int(class.L3Off), int(class.L4Off))
@@ -89,17 +90,27 @@ func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
 		n.counters.RxICRCEncapsulated++
 		return frame.DropICRC
 	}
+	if p.BTH.DestQP() == ib.QP1 {
+		return n.general(now, f, &p)
+	}
 	c := n.conn(p.BTH.DestQP())
+	if c != nil && c.ud != nil {
+		return n.receiveDatagram(now, f, c, &p)
+	}
 	if c == nil || !c.remote.IP.IsValid() {
 		return frame.DropUnknownQP
 	}
 	f.Meta.Flow = uint32(p.BTH.DestQP())
-	if source != c.remote.IP {
-		return frame.DropUnexpected // another host's packet for a number of ours
+	if source != c.remote.IP || dest != c.remote.Source || vlan != c.remote.VLAN.ID {
+		return frame.DropUnexpected // not from the QP's peer to the QP's address
 	}
-	if p.Info.Verb == ib.Notify {
+	switch p.Info.Verb {
+	case ib.Notify:
 		return n.congestion(now, c, &p)
+	case ib.Feed, ib.Probe:
+		return n.fed(now, c, &p)
 	}
+	n.arrived(now, c, f, &p)
 	if class.ECN == frame.CE && (p.Info.Request() || p.Info.Verb == ib.ReadReply) {
 		n.marked(now, c)
 	}
@@ -115,13 +126,10 @@ func addresses(b []byte, class *frame.Class) (source, dest netip.Addr) {
 	return netip.AddrFrom16([16]byte(ip[8:24])), netip.AddrFrom16([16]byte(ip[24:40]))
 }
 
-// marked is the notification point: [DCQCN] figure 6.
+// marked is a packet of which a switch says that there is congestion.
 func (n *NIC) marked(now unit.Time, c *conn) {
 	n.counters.NPECNMarkedRoCEPackets++
-	if c.notify.Marked(now) {
-		n.cnps.add(c, inCNPs)
-	}
-	n.arm(c.timers+kindNotify, c.notify.NextWake())
+	n.congested(now, c)
 }
 
 // congestion is a CNP for the reaction point.
@@ -130,7 +138,7 @@ func (n *NIC) congestion(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
 		return frame.DropUnexpected
 	}
 	c.cnps++
-	if !n.cfg.CC.HandlesCNP() {
+	if !c.params.HandlesCNP() {
 		n.counters.RPCNPIgnored++
 		return frame.NoReason
 	}
@@ -144,7 +152,10 @@ func (n *NIC) congestion(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
 // transportPacket is a request, or an answer to one of ours.
 func (n *NIC) transportPacket(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
 	acked, why := c.qp.Receive(now, p)
-	if acked.Packets > 0 {
+	if c.greeting && why == frame.NoReason {
+		n.communicating(c)
+	}
+	if acked.Packets > 0 && !c.fedBack() {
 		c.cc.Ack(now, cc.Ack{Bytes: acked.Bytes, Packets: acked.Packets})
 	}
 	if acked.Lost {

@@ -29,6 +29,10 @@ type ReceiveConfig struct {
 	PacketTime time.Duration
 	Rate       unit.Rate // 0: infinite
 	MTT        MTTConfig // what it waits for translations
+
+	// Watchdog is for how long the pipeline may stand still while the NIC pauses its switch, before
+	// the NIC stops to do that, for good: PaperWatchdog. 0 is no watchdog.
+	Watchdog time.Duration
 }
 
 // on reports whether the receive side is modelled.
@@ -38,6 +42,7 @@ func (c *ReceiveConfig) on() bool { return c.Buffer > 0 }
 const (
 	maxBuffer      = 1 << 30
 	maxReceiveTime = time.Second
+	maxWatchdog    = time.Minute
 )
 
 // validate returns every fault.
@@ -50,12 +55,15 @@ func (c *ReceiveConfig) validate() (faults []error) {
 	must(c.Buffer >= 0 && c.Buffer <= maxBuffer, "buffer: %v is not in 0..%v", c.Buffer,
 		unit.Bytes(maxBuffer))
 	must(c.Rate >= 0, "rate: %v is negative", c.Rate)
+	must(c.Watchdog >= 0 && c.Watchdog <= maxWatchdog, "watchdog: %v is not in 0..%v", c.Watchdog,
+		maxWatchdog)
 	must(c.PacketTime >= 0 && c.PacketTime <= maxReceiveTime, "packet_time: %v is not in 0..%v",
 		c.PacketTime, maxReceiveTime)
 	faults = append(faults, c.MTT.validate(c.on())...)
 	if !c.on() {
 		must(c.Rate == 0 && c.PacketTime == 0,
 			"buffer: is not set, and a pipeline that takes time needs one")
+		must(c.Watchdog == 0, "watchdog: receive.buffer is not set, so there is nothing to guard")
 		return faults
 	}
 	must(c.Lossy > 0 && c.Lossy <= maxBuffer, "lossy_buffer: %v is not in 1..%v", c.Lossy,

@@ -1,11 +1,13 @@
 package nic
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/roce/cc"
+	"github.com/rocelab/rocelab/roce/cm"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
 )
@@ -19,7 +21,10 @@ type Counters struct {
 	RPCNMHandled           uint64 // QCN; the standard and mlx5 have no name for these two
 	RPCNMIgnored           uint64
 	RxICRCEncapsulated     uint64
-	TxNoFrame              uint64 // the frame pool was empty: the emulator, not the network
+	// Events of the pause watchdog.
+	TxPauseStormWarningEvents uint64
+	TxPauseStormErrorEvents   uint64
+	TxNoFrame                 uint64 // the frame pool was empty: the emulator, not the network
 }
 
 // PriorityTraffic is the frames of one priority.
@@ -36,14 +41,16 @@ type PriorityPause struct {
 
 // QPView is one QP from outside.
 type QPView struct {
-	QPN, RemoteQPN ib.QPN
-	State          qp.State
-	Rate           unit.Rate
-	Window         unit.Bytes
-	CNPs           uint64 // received
-	Stats          qp.Stats
-	CC             [maxCCValues]cc.Value
-	CCValues       int // how many of CC are set
+	QPN, RemoteQPN   ib.QPN
+	Source, RemoteIP netip.Addr // invalid until connected
+	Datagrams        bool       // UD
+	State            qp.State
+	Rate             unit.Rate
+	Window           unit.Bytes
+	CNPs             uint64 // received
+	Stats            qp.Stats
+	CC               [maxCCValues]cc.Value
+	CCValues         int // how many of CC are set
 }
 
 const maxCCValues = 8
@@ -54,6 +61,7 @@ type Snapshot struct {
 	Ledger    dataplane.Ledger
 	Counters  Counters
 	Transport qp.Counters
+	CM        cm.Counters
 	Traffic   [8]PriorityTraffic
 	Pause     [8]PriorityPause
 	Receive   ReceiveView
@@ -63,8 +71,8 @@ type Snapshot struct {
 // Snapshot fills dst, whose QPs are overwritten and grow if they must.
 func (n *NIC) Snapshot(now unit.Time, dst *Snapshot) {
 	dst.Time, dst.Ledger, dst.Counters = now, n.ledger, n.counters
-	dst.Transport, dst.Traffic = n.transport, n.traffic
-	dst.Receive = n.receiving.view()
+	dst.Transport, dst.Traffic, dst.CM = n.transport, n.traffic, n.gsi.Counters()
+	dst.Receive = n.Receiving()
 	p, q := n.pause.Counters(now), n.asking.Counters(now)
 	for i := range dst.Pause {
 		dst.Pause[i] = PriorityPause{p.Frames[i], p.Paused[i], p.Transitions[i],
@@ -89,8 +97,12 @@ func (n *NIC) View(qpn ib.QPN) (QPView, bool) {
 }
 
 func (c *conn) view() QPView {
+	if c.ud != nil {
+		return QPView{QPN: c.qpn, State: c.ud.State(), Rate: c.cc.Limit().Rate, Datagrams: true}
+	}
 	l := c.cc.Limit()
 	v := QPView{QPN: c.qp.QPN(), RemoteQPN: c.qp.Remote(), State: c.qp.State(),
+		Source: c.remote.Source, RemoteIP: c.remote.IP,
 		Rate: l.Rate, Window: l.Window, CNPs: c.cnps, Stats: c.qp.Stats}
 	v.CCValues = copy(v.CC[:], c.cc.State())
 	return v

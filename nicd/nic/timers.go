@@ -5,14 +5,18 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/ratelimit"
+	"github.com/rocelab/rocelab/roce/qp"
 )
 
 // The NIC's own timers in the wheel.
 const (
-	pauseTimer   ratelimit.TimerID = iota // end of the earliest pause
-	poolTimer                             // tries again when the pool was empty
-	askTimer                              // pauses we asked for are about to end
-	serviceTimer                          // the receive pipeline is done with a frame
+	pauseTimer    ratelimit.TimerID = iota // end of the earliest pause
+	poolTimer                              // tries again when the pool was empty
+	askTimer                               // pauses we asked for are about to end
+	cnpTimer                               // a CNP's delay, or the spacing behind one, ends
+	serviceTimer                           // the receive pipeline is done with a frame
+	watchdogTimer                          // the watchdog looks at our pauses
+	gsiTimer                               // the connection manager waits for something
 	ownTimers
 )
 
@@ -22,6 +26,7 @@ const (
 	kindCC
 	kindQP
 	kindNotify
+	kindFeedback
 	kinds
 )
 
@@ -45,8 +50,15 @@ func (n *NIC) Wake(now unit.Time) {
 		case poolTimer: // kick below
 		case askTimer:
 			n.asking.Wake(now)
+		case cnpTimer:
+			n.due(now)
+		case watchdogTimer:
+			n.guard(now)
 		case serviceTimer:
 			n.serve(now)
+		case gsiTimer:
+			n.gsi.Wake(now)
+			n.settleGSI()
 		default:
 			id -= ownTimers
 			n.expired(now, n.conns[id/kinds], id%kinds)
@@ -68,9 +80,11 @@ func (n *NIC) expired(now unit.Time, c *conn, kind ratelimit.TimerID) {
 			n.limit(now, c)
 		}
 		n.settle(now, c)
+	case kindFeedback:
+		n.stalled(now, c)
 	case kindNotify:
 		if c.notify.Wake(now) {
-			n.cnps.add(c, inCNPs)
+			n.owe(now, c)
 		}
 		n.arm(c.timers+kindNotify, c.notify.NextWake())
 	}
@@ -94,14 +108,25 @@ func (n *NIC) limit(now unit.Time, c *conn) {
 
 // settle follows up any call into a QP: what it owes, what it may send, when it must be woken.
 func (n *NIC) settle(now unit.Time, c *conn) {
-	if c.qp.HasResponse() {
-		n.acks.add(c, inAcks)
-	}
-	if c.qp.Pending(c.window) {
-		n.pacer.Activate(now, &c.flow)
-	}
-	if c.qp.CQ().Len() > 0 {
+	if c.cq.Len() > 0 {
 		n.completed.add(c, inCompleted)
+	}
+	if c.ud != nil {
+		n.settleUD(now, c)
+		return
+	}
+	if c.qp.State() == qp.StateErr && !c.fatal {
+		c.fatal = true
+		n.failed.add(c, inFailed)
+	}
+	if c.srq != nil {
+		n.watch(c.srq)
+	}
+	if c.qp.HasResponse() {
+		n.acks.add(c, n.ackPriority(c))
+	}
+	if c.pending() {
+		n.pacer.Activate(now, &c.flow)
 	}
 	n.arm(c.timers+kindQP, c.qp.Deadline())
 }

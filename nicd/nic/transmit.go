@@ -34,7 +34,13 @@ func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 	}
 	prio, ok := n.notification(f, running)
 	if !ok {
+		prio, ok = n.feed(now, f, running)
+	}
+	if !ok {
 		prio, ok = n.answer(f, running)
+	}
+	if !ok {
+		prio, ok = n.manage(f, running)
 	}
 	if !ok {
 		prio, ok = n.data(now, f, running)
@@ -63,35 +69,43 @@ func (n *NIC) ask(now unit.Time, f *frame.Frame) *frame.Frame {
 // notification builds a CNP if one is owed and its priority runs.
 func (n *NIC) notification(f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool) {
 	prio = n.priority(n.cfg.DSCP.CNP)
-	if n.cnps.head == nil || !running.Has(prio) {
-		return prio, false
+	for n.cnpReady() && running.Has(prio) {
+		c := n.cnps.take(inCNPs)
+		o := ib.Outgoing{Opcode: ib.CongestionNotify}
+		say := n.incast.CNP() // [DCQCN+] section 4
+		o.Receiver.IntervalNs = uint32(min(say.Interval, math.MaxUint32))
+		o.Receiver.Flows = uint16(min(say.Flows, math.MaxUint16))
+		n.build(f, c, &o, tos(n.cfg.DSCP.CNP, frame.NotECT))
+		if !n.leaves(f, c.way) {
+			continue
+		}
+		n.counters.NPCNPSent++
+		n.made()
+		return prio, true
 	}
-	c := n.cnps.take(inCNPs)
-	o := ib.Outgoing{Opcode: ib.CongestionNotify}
-	say := n.incast.CNP() // [DCQCN+] section 4
-	o.Receiver.IntervalNs = uint32(min(say.Interval, math.MaxUint32))
-	o.Receiver.Flows = uint16(min(say.Flows, math.MaxUint16))
-	n.build(f, c, &o, tos(n.cfg.DSCP.CNP, frame.NotECT))
-	n.counters.NPCNPSent++
-	return prio, true
+	return prio, false
 }
 
 // answer builds an ACK or NAK if one is owed and its priority runs.
 func (n *NIC) answer(f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool) {
-	prio = n.priority(n.cfg.DSCP.Ack)
-	if !running.Has(prio) {
-		return prio, false
-	}
 	var o ib.Outgoing
-	for c := n.acks.take(inAcks); c != nil; c = n.acks.take(inAcks) {
-		if !c.qp.NextResponse(&o) {
-			continue
+	for prio = range (n.acks.mask & running).All() {
+		for c := n.acks.take(prio); c != nil; c = n.acks.take(prio) {
+			if !c.qp.NextResponse(&o) {
+				continue
+			}
+			if c.qp.HasResponse() {
+				n.acks.add(c, prio)
+			}
+			n.build(f, c, &o, tos(c.dscp.Ack, frame.ECT0))
+			if !n.leaves(f, c.way) {
+				continue
+			}
+			if n.cfg.CNP.OnNAK && o.AETH.Syndrome == ib.NAKSequence {
+				n.congested(n.now, c)
+			}
+			return prio, true
 		}
-		if c.qp.HasResponse() {
-			n.acks.add(c, inAcks)
-		}
-		n.build(f, c, &o, tos(n.cfg.DSCP.Ack, frame.ECT0))
-		return prio, true
 	}
 	return prio, false
 }
@@ -102,33 +116,52 @@ func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Pri
 	var o ib.Outgoing
 	for flow := n.pacer.Next(uint8(running)); flow != nil; flow = n.pacer.Next(uint8(running)) {
 		c := n.conns[flow.Owner]
-		if !c.qp.Next(now, c.window, &o) {
+		prio = n.priority(c.dscp.Data)
+		if c.ud != nil {
+			if n.sendUD(now, f, c) {
+				return prio, true
+			}
+			continue
+		}
+		if n.stranded(now, c) {
+			continue
+		}
+		if !c.next(now, &o) {
 			n.pacer.Deactivate(flow)
 			n.settle(now, c)
 			continue
 		}
-		n.build(f, c, &o, tos(n.cfg.DSCP.Data, frame.ECT0))
+		n.build(f, c, &o, tos(c.dscp.Data, c.ecn(&o)))
 		c.cc.Sent(now, f.Len())
 		n.pacer.Sent(now, flow, wire.OnLine(f.Len()))
-		if !c.qp.Pending(c.window) {
+		if !c.pending() {
 			n.pacer.Deactivate(flow)
 		}
 		n.limit(now, c)
+		n.await(c)
 		n.settle(now, c) // behind the end of a READ's answer an ACK may wait
-		return n.priority(n.cfg.DSCP.Data), true
+		if n.leaves(f, c.way) {
+			return prio, true
+		}
 	}
 	return 0, false
 }
 
 // build writes a packet of c into f.
 func (n *NIC) build(f *frame.Frame, c *conn, o *ib.Outgoing, tos uint8) {
+	n.stamp(o, tos)
+	f.Resize(c.headers.Size(o))
+	c.headers.Build(f.Bytes(), o)
+	n.tag(f.Bytes(), tos)
+	f.Meta.Flow = uint32(c.qpn)
+}
+
+// stamp gives a packet the type of service and the next identification, which is never zero.
+func (n *NIC) stamp(o *ib.Outgoing, tos uint8) {
 	if n.packetID++; n.packetID == 0 {
 		n.packetID = 1
 	}
 	o.TOS, o.ID = tos, n.packetID
-	f.Resize(c.headers.Size(o))
-	c.headers.Build(f.Bytes(), o)
-	f.Meta.Flow = uint32(c.qp.QPN())
 }
 
 func tos(dscp uint8, e frame.ECN) uint8 { return dscp<<2 | uint8(e) }

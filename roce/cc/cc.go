@@ -38,13 +38,20 @@ type Limit struct {
 	Rate   unit.Rate  // of whole frames; at most the line rate
 	Window unit.Bytes // bytes in flight at most; 0 means no window
 	Probe  bool       // an RTT probe is wanted
+	// Plain is how many bytes may still go in packets that are not ECN-capable, which a switch
+	// drops where it would mark others. The last packet of them is ECN-capable, and so is the
+	// last of a message: a loss before it is noticed. [LDCP] 2.3, 3.1.
+	Plain unit.Bytes
 }
 
 // Ack describes newly acknowledged data.
 type Ack struct {
 	Bytes   unit.Bytes // newly acknowledged
 	Packets int
-	ECNEcho bool // the acknowledgement carried an echo of CE
+	// The rest is known where the peer gives congestion feedback: see Needs.
+	Marked int           // packets of these that carried CE
+	RTT    time.Duration // since the last of them left; 0 if that cannot be told
+	Hops   []byte        // telemetry of its way, records of wire.TelemetryHop; valid in the call
 }
 
 // CNP describes a congestion notification packet. The zero value is a plain one; algorithms

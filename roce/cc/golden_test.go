@@ -23,6 +23,12 @@ func TestStories(t *testing.T) {
 		{"dcqcn", "sigcomm15", 40 * unit.GbPerSecond},
 		{"dcqcn", "mlx5", 100 * unit.GbPerSecond},
 		{"dcqcn_plus", "thesis", 10 * unit.GbPerSecond},
+		{"dctcp", "rfc8257", 40 * unit.GbPerSecond},
+		{"hpcc", "sigcomm19", 10 * unit.GbPerSecond},
+		{"ldcp", "draft", 40 * unit.GbPerSecond},
+		{"ldcp_probe", "draft", 40 * unit.GbPerSecond},
+		{"swift", "sigcomm20", 10 * unit.GbPerSecond},
+		{"timely", "sigcomm15", 10 * unit.GbPerSecond},
 		{"qcn", "baseline", 10 * unit.GbPerSecond},
 		{"qcn", "netfpga", unit.GbPerSecond},
 	} {
@@ -101,9 +107,48 @@ func do(t *testing.T, a Algorithm, words []string) {
 			t.Fatal(err)
 		}
 		a.Sent(now, n)
+	case "ack":
+		a.Ack(now, acknowledged(t, words[2:]))
+	case "rtt":
+		rtt, err := time.ParseDuration(words[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.RTT(now, rtt)
+	case "nack":
+		a.Nack(now)
+	case "timeout":
+		a.Timeout(now)
 	default:
 		t.Fatalf("command %q", words[0])
 	}
+}
+
+// acknowledged reads PACKETS MARKED RTT [HOP-TIME SENT QUEUE], of packets of 1000 bytes and a hop
+// of 10 Gb/s.
+func acknowledged(t *testing.T, words []string) (a Ack) {
+	t.Helper()
+	number := func(s string) int {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	duration := func(s string) time.Duration {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	a.Packets, a.Marked, a.RTT = number(words[0]), number(words[1]), duration(words[2])
+	a.Bytes = unit.Bytes(1000 * a.Packets)
+	if len(words) > 3 {
+		a.Hops = telemetry(unit.Time(duration(words[3])), uint64(number(words[4])),
+			unit.Bytes(number(words[5])))
+	}
+	return a
 }
 
 func state(a Algorithm) string {
@@ -120,7 +165,13 @@ func state(a Algorithm) string {
 	case *DCQCNPlus:
 		return fmt.Sprintf("%s alpha %.6f S %v next %v", rates, v["alpha"], v["timer_stage"],
 			a.NextWake())
-	default:
+	case *DCQCN:
 		return fmt.Sprintf("%s alpha %.6f %s", rates, v["alpha"], end)
 	}
+	l := a.Limit()
+	out := fmt.Sprintf("rate %v window %v plain %v", l.Rate, l.Window, l.Plain)
+	for _, s := range a.State() {
+		out += fmt.Sprintf(" %s %.7g", s.Name, s.Value)
+	}
+	return out
 }

@@ -26,13 +26,15 @@ func eachPreset(t *testing.T, see func(t *testing.T, p Params)) {
 func event(t *rapid.T) (name string, tell func(a Algorithm, now unit.Time)) {
 	n := rapid.Int64Range(1, 2_000_000).Draw(t, "n")
 	interval := time.Duration(rapid.Int64Range(0, 3_000_000).Draw(t, "interval"))
-	marked := rapid.Bool().Draw(t, "marked")
+	marked := rapid.IntRange(0, 64).Draw(t, "marked")
 	switch name = rapid.SampledFrom([]string{"sent", "ack", "nack", "cnp", "cnm", "rtt",
 		"timeout"}).Draw(t, "event"); name {
 	case "sent":
 		tell = func(a Algorithm, now unit.Time) { a.Sent(now, unit.Bytes(n)) }
 	case "ack":
-		k := Ack{Bytes: unit.Bytes(n % 65536), Packets: int(n%64) + 1, ECNEcho: marked}
+		packets := int(n%64) + 1
+		k := Ack{Bytes: unit.Bytes(n % 65536), Packets: packets, Marked: min(marked, packets),
+			RTT: time.Duration(n)}
 		tell = func(a Algorithm, now unit.Time) { a.Ack(now, k) }
 	case "nack":
 		tell = func(a Algorithm, now unit.Time) { a.Nack(now) }

@@ -31,9 +31,15 @@ type entry struct {
 // registry has one line per algorithm.
 var registry = []entry{
 	{"dcqcn", dcqcnPresets, newDCQCNParams},
+	{"dctcp", []string{"rfc8257"}, newDCTCPParams},
 	{"dcqcn_plus", []string{"thesis"}, newDCQCNPlusParams},
+	{"hpcc", []string{"sigcomm19"}, newHPCCParams},
+	{"ldcp", []string{"draft"}, newLDCPParams},
+	{"ldcp_probe", []string{"draft"}, newLDCPProbeParams},
 	{"none", []string{"line_rate"}, newNoneParams},
 	{"qcn", []string{"baseline", "netfpga"}, newQCNParams},
+	{"swift", []string{"sigcomm20"}, newSwiftParams},
+	{"timely", []string{"sigcomm15"}, newTIMELYParams},
 }
 
 // Names lists the algorithms in alphabetical order.

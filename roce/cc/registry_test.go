@@ -28,6 +28,7 @@ func TestRegistry(t *testing.T) {
 			a.Nack(2)
 			a.RTT(3, 1000)
 			a.Timeout(4)
+			a = p.New(Setup{Line: line, MTU: 1082})
 			a.CNP(5, CNP{})
 			if reacted := a.Limit().Rate < line; reacted != p.HandlesCNP() {
 				t.Errorf("%s %s: reacted to a CNP %v", e.name, preset, reacted)
@@ -39,7 +40,8 @@ func TestRegistry(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(Names(), []string{"dcqcn", "dcqcn_plus", "none", "qcn"}) {
+	if !slices.Equal(Names(), []string{"dcqcn", "dcqcn_plus", "dctcp", "hpcc", "ldcp",
+		"ldcp_probe", "none", "qcn", "swift", "timely"}) {
 		t.Errorf("names %v", Names())
 	}
 }

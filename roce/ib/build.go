@@ -17,6 +17,8 @@ type Outgoing struct {
 	Atomic     AtomicOperands
 	UD         Datagram
 	Receiver   Receiver // in a CNP
+	Transit    Passage  // in a data packet
+	Report     Report   // in congestion feedback
 	Payload    []byte
 }
 
@@ -45,8 +47,12 @@ type Datagram struct {
 
 // Size is how many bytes Build will write for o.
 func (h *Headers) Size(o *Outgoing) int {
-	return h.l4 + wire.UDPLen + BTHLen + o.Opcode.Info().Extended +
+	n := h.l4 + wire.UDPLen + BTHLen + o.Opcode.Info().Extended +
 		(len(o.Payload)+maxPad)&^maxPad + ICRCLen
+	if o.Transit.On {
+		n += TransitLen
+	}
+	return n
 }
 
 // Build writes the whole packet into dst, from the destination MAC to the ICRC, and returns its
@@ -62,6 +68,7 @@ func (h *Headers) Build(dst []byte, o *Outgoing) int {
 	bth.SetAckReq(o.AckReq)
 	bth.SetSolicited(o.Solicited)
 	bth.SetBECN(o.Opcode == CongestionNotify)
+	bth.SetTransit(o.Transit.On)
 	pad := -len(o.Payload) & maxPad
 	bth.SetPadCount(pad)
 	b = o.extended(b[BTHLen:])
@@ -122,6 +129,14 @@ func (o *Outgoing) extended(b []byte) []byte {
 		v.SetIntervalNs(o.Receiver.IntervalNs)
 		v.SetFlows(o.Receiver.Flows)
 		b = b[CNPReservedLen:]
+	}
+	if has.Feedback {
+		(*Feedback)(b).set(&o.Report)
+		b = b[FeedbackLen:]
+	}
+	if o.Transit.On {
+		(*Transit)(b).set(&o.Transit)
+		b = b[TransitLen:]
 	}
 	return b
 }

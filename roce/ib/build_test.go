@@ -11,10 +11,15 @@ import (
 )
 
 func endpointsOf(b []byte, q QPN) Endpoints {
-	src, _ := netip.AddrFromSlice(b[wire.EthernetLen+12 : wire.EthernetLen+16])
-	dst, _ := netip.AddrFromSlice(b[wire.EthernetLen+16 : wire.EthernetLen+20])
+	l4 := l4Of(b)
+	size := 4
+	if !isIPv4(b[wire.EthernetLen:]) {
+		size = 16
+	}
+	src, _ := netip.AddrFromSlice(b[l4-2*size : l4-size]) // the addresses end the header
+	dst, _ := netip.AddrFromSlice(b[l4-size : l4])
 	e := Endpoints{Source: src, Dest: dst, DestQP: q,
-		SourcePort: binary.BigEndian.Uint16(b[wire.EthernetLen+wire.IPv4Len:])}
+		SourcePort: binary.BigEndian.Uint16(b[l4:])}
 	copy(e.DestMAC[:], b)
 	copy(e.SourceMAC[:], b[6:])
 	return e

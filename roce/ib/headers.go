@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxExtended = AtomicETHLen
+	maxExtended = RETHLen + ImmDtLen + TransitLen // more than an atomic has
 	maxPad      = 3
 )
 

@@ -50,8 +50,8 @@ func TestOpcodeTable(t *testing.T) {
 			defined++
 		}
 	}
-	if defined != 38 {
-		t.Errorf("%d opcodes are defined, want 23 RC, 12 UC, 2 UD and the CNP", defined)
+	if defined != 41 {
+		t.Errorf("%d opcodes are defined, want 23 RC, 12 UC, 2 UD, the CNP and 3 of ours", defined)
 	}
 	if Opcode(0x15).String() != "opcode 0x15" || Acknowledge.String() != "ACKNOWLEDGE" {
 		t.Error("names")

@@ -64,6 +64,8 @@ const (
 	AtomicReply
 	Atomic
 	Notify
+	Feed  // congestion feedback, our own
+	Probe // request and response of a round trip, our own
 )
 
 // Place is where in its message a packet stands.
@@ -95,7 +97,7 @@ type Info struct {
 
 // Has names the parts that follow the BTH. IBTA table 38.
 type Has struct {
-	RETH, AETH, Imm, IETH, DETH, AtomicETH, AtomicAckETH, Reserved, Payload bool
+	RETH, AETH, Imm, IETH, DETH, AtomicETH, AtomicAckETH, Reserved, Feedback, Payload bool
 }
 
 // Known reports whether the opcode is defined.
@@ -164,6 +166,9 @@ var opcodes = func() (t [256]Info) {
 	set(UDSendOnlyImm, "UD_SEND_ONLY_WITH_IMMEDIATE", Send, Only,
 		Has{Payload: true, DETH: true, Imm: true})
 	set(CongestionNotify, "CNP", Notify, Only, Has{Reserved: true})
+	set(CongestionFeedback, "CONGESTION_FEEDBACK", Feed, Only, Has{Feedback: true, Payload: true})
+	set(RTTRequest, "RTT_REQUEST", Probe, Only, Has{Feedback: true})
+	set(RTTResponse, "RTT_RESPONSE", Probe, Only, Has{Feedback: true})
 	return t
 }()
 
@@ -174,7 +179,7 @@ func (h Has) size() (n int) {
 	}{
 		{h.DETH, DETHLen}, {h.RETH, RETHLen}, {h.AtomicETH, AtomicETHLen}, {h.AETH, AETHLen},
 		{h.AtomicAckETH, AtomicAckETHLen}, {h.Imm, ImmDtLen}, {h.IETH, IETHLen},
-		{h.Reserved, CNPReservedLen},
+		{h.Reserved, CNPReservedLen}, {h.Feedback, FeedbackLen},
 	} {
 		if part.has {
 			n += part.size

@@ -14,7 +14,9 @@ type Packet struct {
 	Atomic    *AtomicETH
 	AtomicAck *AtomicAckETH
 	Receiver  *Notification // of a CNP
-	Payload   []byte        // without padding
+	Transit   *Transit
+	Feedback  *Feedback
+	Payload   []byte // without padding
 
 	ip  []byte // IP header to ICRC included
 	udp int    // offset of the UDP header in ip
@@ -40,6 +42,15 @@ func Open(frame []byte, l3, l4 int) (p Packet, ok bool) {
 	}
 	p.views(body)
 	body = body[p.Info.Extended:]
+	if p.BTH.HasTransit() {
+		if !p.Info.Has.Payload || len(body) < TransitLen {
+			return p, false
+		}
+		if p.Transit = (*Transit)(body); !p.Transit.Valid() {
+			return p, false
+		}
+		body = body[TransitLen:]
+	}
 	pad := p.BTH.PadCount()
 	if pad > len(body) {
 		return p, false
@@ -74,6 +85,9 @@ func (p *Packet) views(b []byte) {
 	}
 	if has.IETH {
 		p.IETH = (*IETH)(b)
+	}
+	if has.Feedback {
+		p.Feedback = (*Feedback)(b)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestRNRTimerCodes(t *testing.T) {
 		if want := unit.Time(500).Add(code.Duration()); a.Deadline() != want {
 			t.Errorf("code %d: deadline %v, want %v", code, a.Deadline(), want)
 		}
-		if err := b.PostReceive(ReceiveWR{Local: b.local(0, 9)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 9)}); err != nil {
 			t.Fatal(err)
 		}
 		now := a.Deadline()
@@ -102,7 +102,7 @@ func TestAckTimeoutCodes(t *testing.T) {
 func TestCredits(t *testing.T) {
 	a, b := pair(t, func(c *Config) { c.Credits = true })
 	receive := func() {
-		if err := b.PostReceive(ReceiveWR{Local: b.local(0, 1000)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 1000)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestInvalidCredit(t *testing.T) {
 func TestCreditInTheMiddle(t *testing.T) {
 	a, b := pair(t, func(c *Config) { c.Credits = true })
 	for range 2 {
-		if err := b.PostReceive(ReceiveWR{Local: b.local(0, 600)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 600)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package qp
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -16,7 +17,7 @@ type exchange struct {
 	polled [4]Completion
 }
 
-func newExchange(b *testing.B, qps int) *exchange {
+func newExchange(b testing.TB, qps int) *exchange {
 	b.Helper()
 	e := &exchange{frame: make([]byte, 8192)}
 	cfg := DefaultConfig()
@@ -33,7 +34,7 @@ func newExchange(b *testing.B, qps int) *exchange {
 	return e
 }
 
-func (e *exchange) move(b *testing.B, from, to *side, o *ib.Outgoing) {
+func (e *exchange) move(b testing.TB, from, to *side, o *ib.Outgoing) {
 	n := from.headers.Build(e.frame, o)
 	p, ok := ib.Open(e.frame[:n], 14, 34)
 	if !ok || !p.CheckICRC() {
@@ -43,9 +44,14 @@ func (e *exchange) move(b *testing.B, from, to *side, o *ib.Outgoing) {
 }
 
 // message carries out one request and returns how many packets that took.
-func (e *exchange) message(b *testing.B, i int, wr *WR) (packets int) {
+func (e *exchange) message(b testing.TB, i int, wr *WR) (packets int) {
 	x, y := e.a[i], e.b[i]
-	if err := x.Post(*wr); err != nil {
+	if wr.Op.takesReceive() {
+		if err := y.PostReceive(0, ReceiveWR{Local: y.local(0, regionSize)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := x.Post(0, *wr); err != nil {
 		b.Fatal(err)
 	}
 	var o ib.Outgoing
@@ -60,6 +66,7 @@ func (e *exchange) message(b *testing.B, i int, wr *WR) (packets int) {
 	if x.CQ().Poll(e.polled[:]) != 1 || e.polled[0].Status != Success {
 		b.Fatalf("not complete: %+v", e.polled[0])
 	}
+	y.CQ().Poll(e.polled[:])
 	return packets
 }
 
@@ -82,10 +89,13 @@ func (e *exchange) run(b *testing.B, wr *WR) {
 	b.ReportMetric(seconds*1e9/float64(packets), "ns/packet")
 }
 
-// Requester plus responder on one core, both ends' work on the headers included.
+// sizes of messages: the smallest that means something, a packet, sixteen packets.
+var sizes = []int{8, 4096, 65536}
+
+// Requester plus responder on one core, both ends' work on headers, ICRC and memory included.
 func BenchmarkMessages(b *testing.B) {
-	for _, op := range []Op{Write, Read, FetchAdd} {
-		for _, n := range []int{8, 4096, 65536} {
+	for _, op := range []Op{Send, Write, Read, FetchAdd} {
+		for _, n := range sizes {
 			if op == FetchAdd && n != AtomicLen {
 				continue
 			}
@@ -99,7 +109,7 @@ func BenchmarkMessages(b *testing.B) {
 
 // The same work spread over many QPs, which no longer fit the caches.
 func BenchmarkQPs(b *testing.B) {
-	for _, qps := range []int{1, 100, 10_000} {
+	for _, qps := range []int{1, 10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprint(qps), func(b *testing.B) {
 			e := newExchange(b, qps)
 			e.run(b, e.wr(Write, 8))
@@ -107,8 +117,29 @@ func BenchmarkQPs(b *testing.B) {
 	}
 }
 
-// maxState bounds what a QP takes beside its queues, whose lengths are the owner's choice.
-const maxState = 1024
+// A message of any kind, from post to poll, makes no garbage, with one QP or with many.
+func TestNoAllocation(t *testing.T) {
+	for _, qps := range []int{1, 100} {
+		e, i := newExchange(t, qps), 0
+		for _, op := range []Op{Send, SendImm, Write, WriteImm, Read, FetchAdd, CmpSwap} {
+			wr := e.wr(op, 5000)
+			if op.Atomic() {
+				wr = e.wr(op, AtomicLen)
+			}
+			if n := testing.AllocsPerRun(100, func() {
+				e.message(t, i, wr)
+				i = (i + 1) % qps
+			}); n != 0 {
+				t.Errorf("%v over %d QPs: %v allocations", op, qps, n)
+			}
+		}
+	}
+}
+
+// maxState bounds what the transport of a QP takes beside its queues, whose lengths are the owner's
+// choice, and what it keeps of READs and atomics, whose number the peers agree on. nicd/nic
+// bounds it together with congestion control.
+const maxState = 640
 
 // The memory of a QP. What the queues take is printed too.
 func TestMemoryPerQP(t *testing.T) {
@@ -116,8 +147,19 @@ func TestMemoryPerQP(t *testing.T) {
 	c := DefaultConfig()
 	t.Logf("QP %d bytes; a send %d, a receive %d, a READ or atomic kept %d, a completion %d",
 		size(QP{}), size(sendWQE{}), size(receiveWQE{}), size(resource{}), size(Completion{}))
-	t.Logf("by default %d bytes of kept READs and atomics", c.Resources*size(resource{}))
+	queues := c.SendQueue*size(sendWQE{}) + c.ReceiveQueue*size(receiveWQE{}) +
+		(c.SendQueue+c.ReceiveQueue)*size(Completion{})
+	kept := c.Resources * size(resource{})
+	t.Logf("by default %d bytes of queues, %d of kept READs and atomics", queues, kept)
 	if size(QP{}) > maxState {
 		t.Errorf("%d bytes of state, at most %d", size(QP{}), maxState)
+	}
+	c.Resources = 0 // as the connection manager agrees for tools that only write
+	q := New(c, nil, NewCQ(1), nil)
+	in := q.receives(1, 2)
+	if err := errors.Join(q.Init(), q.ReadyToReceive(in)); err != nil ||
+		len(q.resp.kept.slots) != 0 {
+		t.Errorf("%v; keeps room for %d answers that nobody agreed on", err,
+			len(q.resp.kept.slots))
 	}
 }

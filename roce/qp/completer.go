@@ -134,7 +134,7 @@ func (q *QP) acknowledge(now unit.Time, good seq) (a Acked) {
 			a.Packets += int(to - from)
 		}
 		if n := len(w.local.bytes); to > from && !w.op.Fetches() {
-			a.Bytes += unit.Bytes(min(int(to)*q.cfg.MTU, n) - int(from)*q.cfg.MTU)
+			a.Bytes += unit.Bytes(min(int(to)*q.mtu(), n) - int(from)*q.mtu())
 		}
 		if to < w.packets {
 			break
@@ -163,7 +163,7 @@ func (q *QP) acknowledge(now unit.Time, good seq) (a Acked) {
 // ones is on its way says nothing new. IBTA 9.7.5 (implied NAK).
 func (q *QP) impliedNAK(a *Acked) {
 	r := &q.req
-	if r.implied || r.rnrUntil != unit.Never {
+	if r.implied || r.heldUntil != unit.Never || q.cfg.outOfOrder == OutOfOrderSilent {
 		return
 	}
 	a.Lost = true
@@ -172,14 +172,14 @@ func (q *QP) impliedNAK(a *Acked) {
 	}
 	r.implied = true
 	q.counters.ImpliedNakSeqErr++
-	q.goBack(r.unacked)
+	q.goBackAfter(r.unacked)
 }
 
 // receiverNotReady waits as long as the peer asks. IBTA 9.7.5.2.8.
 func (q *QP) receiverNotReady(now unit.Time, at seq, t ib.RNRTimer) {
 	r := &q.req
-	if q.cfg.RNRRetry != rnrForEver {
-		if r.rnrTries >= q.cfg.RNRRetry {
+	if q.cfg.rnrRetry != rnrForEver {
+		if r.rnrTries >= q.cfg.rnrRetry {
 			q.fail(RNRRetryExceeded)
 			return
 		}
@@ -187,20 +187,20 @@ func (q *QP) receiverNotReady(now unit.Time, at seq, t ib.RNRTimer) {
 	}
 	q.counters.RNRNakRetryErr++
 	q.goBack(at)
-	r.rnrUntil = now.Add(t.Duration())
+	r.heldUntil = now.Add(t.Duration())
 }
 
-// sequenceError goes back to the missing packet. While we wait for a receiver that was not
-// ready we do not: rxe sends such a NAK behind each RNR NAK, for the same packet.
+// sequenceError goes back to the missing packet. While we wait we do not: rxe sends such a NAK
+// behind each RNR NAK, for the same packet.
 func (q *QP) sequenceError(at seq) bool {
-	if q.req.rnrUntil != unit.Never {
+	if q.req.heldUntil != unit.Never {
 		return false
 	}
 	if !q.retry(RetryExceeded) {
 		return true
 	}
 	q.counters.PacketSeqErr++
-	q.goBack(q.restart(at))
+	q.goBackAfter(at)
 	return true
 }
 
@@ -219,8 +219,8 @@ func (q *QP) completeSend(s Status) {
 	r := &q.req
 	w := r.queue.at(r.queue.head)
 	r.queue.head++
-	q.cq.push(Completion{ID: w.id, QPN: q.cfg.QPN, Op: w.op, Status: s,
-		Bytes: len(w.local.bytes)})
+	q.cq.push(Completion{ID: w.id, QPN: q.cfg.qpn, Op: w.op, Status: s,
+		Bytes: len(w.local.bytes), At: q.now})
 	w.local = span{}
 	c := q.counters
 	switch s {

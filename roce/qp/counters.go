@@ -17,8 +17,23 @@ type Counters struct {
 
 	RespRemoteOperationalErrors uint64
 
-	BadPKey uint64 // packets of a partition that is not ours
-	BadQKey uint64 // datagrams with another Q_Key
+	// Of RespRemoteInvalidRequest, which counts all requests refused as such: what was wrong.
+	// RespLocalLengthError has the messages longer than their receive, or not as long as they
+	// said.
+	RespOpcodeSequence    uint64 // an opcode that may not follow the one before
+	RespUnsupportedOpcode uint64 // SEND with invalidate
+	RespPacketLength      uint64 // a payload too long, or short before the last
+	RespTooManyReads      uint64 // READs and atomics beyond what was agreed
+	RespMisalignedAtomic  uint64
+
+	// Dropped without an answer.
+	BadPKey            uint64 // packets of a partition that is not ours
+	BadQKey            uint64 // datagrams with another Q_Key
+	BadTransport       uint64 // packets of another transport than the QP's
+	BadLength          uint64 // datagrams longer than the path MTU
+	NotReady           uint64 // packets for a QP that does not receive in its state
+	UnexpectedResponse uint64 // responses to nothing that was asked
+	UnmatchedDuplicate uint64 // repeated READs and atomics that are not kept, or were others
 
 	// Requester.
 	PacketSeqErr                uint64

@@ -88,7 +88,7 @@ func (c *CQ) push(e Completion) {
 // broken takes the QP to ERR if its completion queue is.
 func (q *QP) broken() bool {
 	if q.cq.overrun && q.state != StateReset && q.state != StateErr {
-		q.Fail()
+		q.Fail(q.now)
 	}
 	return q.cq.overrun
 }

@@ -38,7 +38,7 @@ func (q *QP) credited(w *sendWQE) bool {
 
 // ackSyndrome is that of an ACK of ours.
 func (q *QP) ackSyndrome() ib.Syndrome {
-	if !q.cfg.Credits || q.srq != nil { // a shared receive is nobody's
+	if !q.cfg.credits || q.srq != nil { // a shared receive is nobody's
 		return ib.SyndromeACK
 	}
 	return ib.ACK(q.resp.queue.len() + q.resp.taken())

@@ -19,5 +19,9 @@
 // the retransmission timer of the requester runs out. READs and atomics that were executed are
 // kept, to answer again.
 //
+// A QP is made with what its owner chooses (Config). What the peers agree on comes with the
+// transitions, as in verbs: ReceiveAttributes to RTR, SendAttributes to RTS. What the standard
+// leaves to a NIC is its Personality: when ACKs and NAKs go out, and from where loss is repaired.
+//
 // IBTA is the InfiniBand Architecture Specification volume 1, release 1.5.
 package qp

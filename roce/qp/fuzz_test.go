@@ -23,7 +23,7 @@ func FuzzResponder(f *testing.F) {
 		_, b := pair(t, func(c *Config) { c.Resources = 2 })
 		library := bytes.Clone(b.library.Bytes)
 		for i := range 4 {
-			if err := b.PostReceive(ReceiveWR{Local: b.local(512*i, 300)}); err != nil {
+			if err := b.PostReceive(0, ReceiveWR{Local: b.local(512*i, 300)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,10 +7,12 @@ import (
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
-// The walk through IBTA chapter 9 for the responder of a reliable connection. What has its own
-// test elsewhere: duplicates and one NAK a gap (qp_test), READ and atomics 9.4.4, 9.4.5
-// (read_test), NAK codes, timers and credits 9.7.5.2, 9.7.6.1.3, 9.7.7.2 (ack_test), states
-// 10.3.1 (state_test), rights 10.6.3.1 (refuse_test).
+// The walk through IBTA's rules for a reliable connection, one test a rule. This file is the
+// responder's first checks of a packet; ibta_responder_test.go what it does and answers,
+// ibta_requester_test.go what the requester sends and when it gives up, ibta_completer_test.go how
+// it takes answers. Rules with a test of their own elsewhere: READ and atomics 9.4.4, 9.4.5
+// (read_test), NAK codes, timers and credits 9.7.5.2, 9.7.6.1.3, 9.7.7.2 (ack_test), states 10.3.1
+// (state_test), rights 10.6.3.1 (refuse_test), what is counted when dropped (counted_test).
 
 // IBTA 9.7.4.1: the sequence of opcodes. In a message of SENDs or WRITEs only its own next packets
 // may follow; outside of one only what begins a message.
@@ -25,7 +27,7 @@ func TestOpcodeSequence(t *testing.T) {
 		for _, o := range requests {
 			_, b := pair(t, nil)
 			for range 2 {
-				if err := b.PostReceive(ReceiveWR{Local: b.local(0, 2000)}); err != nil {
+				if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 2000)}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -93,7 +95,7 @@ func TestPayloadLengths(t *testing.T) {
 		{ib.SendLast, 0, false}, {ib.SendLast, 1, true}, {ib.SendLast, 257, false},
 	} {
 		_, b := pair(t, nil)
-		if err := b.PostReceive(ReceiveWR{Local: b.local(0, 2000)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 2000)}); err != nil {
 			t.Fatal(err)
 		}
 		psn := ib.PSN(0xfffffe)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
@@ -21,6 +22,7 @@ type side struct {
 	library  *Region // may be read only
 	acked    Acked
 	late     []Completion
+	stubborn bool // does not give up as soon as a configured QP
 }
 
 const regionSize = 1 << 16
@@ -35,7 +37,8 @@ func newSide(t fataler, seed uint64, change func(*Config)) *side {
 	if change != nil {
 		change(&cfg)
 	}
-	s := &side{mem: NewMemory(rand.NewPCG(seed, 1), 5)}
+	s := &side{mem: NewMemory(rand.NewPCG(seed, 1), 5), stubborn: cfg.RetryCount > 7}
+	cfg.RetryCount = min(cfg.RetryCount, 7)
 	s.QP = New(cfg, s.mem, NewCQ(cfg.SendQueue+cfg.ReceiveQueue), &s.counters)
 	var err error
 	if s.region, err = s.mem.Register(1, regionSize, anyAccess); err != nil {
@@ -58,13 +61,32 @@ func connect(t fataler, a, b *side, psnA, psnB ib.PSN) {
 		s, peer *side
 		out, in ib.PSN
 	}{{a, b, psnA, psnB}, {b, a, psnB, psnA}} {
-		for _, err := range []error{c.s.Init(), c.s.ReadyToReceive(c.peer.QPN(), c.in),
-			c.s.ReadyToSend(c.out)} {
+		for _, err := range []error{c.s.Init(),
+			c.s.ReadyToReceive(c.s.receives(c.peer.QPN(), c.in)),
+			c.s.ReadyToSend(c.s.sends(c.out))} {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
+		if c.s.stubborn {
+			c.s.cfg.retryCount = 255
+		}
 	}
+}
+
+// receives and sends are the default attributes of the transitions.
+func (q *QP) receives(remote ib.QPN, psn ib.PSN) ReceiveAttributes {
+	c := q.Config()
+	a := c.ReceiveAttributes()
+	a.Remote, a.PSN = remote, psn
+	return a
+}
+
+func (q *QP) sends(psn ib.PSN) SendAttributes {
+	c := q.Config()
+	a := c.SendAttributes()
+	a.PSN = psn
+	return a
 }
 
 func pair(t testing.TB, change func(*Config)) (a, b *side) {
@@ -117,18 +139,26 @@ func (s *side) receive(t testing.TB, now unit.Time, b []byte) frame.Reason {
 	if b == nil {
 		t.Fatal("no packet to receive")
 	}
-	p, ok := ib.Open(b, 14, 34)
-	if !ok || !p.CheckICRC() {
-		t.Fatal("own packet is malformed")
+	p := opened(t, b)
+	if !p.CheckICRC() {
+		t.Fatal("packet with a wrong ICRC")
 	}
 	a, why := s.Receive(now, &p)
 	s.acked = a
 	return why
 }
 
+// l4Of is where the UDP header of a frame without a tag is.
+func l4Of(b []byte) int {
+	if (*wire.Ethernet)(b).Type() == wire.TypeIPv6 {
+		return wire.EthernetLen + wire.IPv6Len
+	}
+	return wire.EthernetLen + wire.IPv4Len
+}
+
 func opened(t testing.TB, b []byte) ib.Packet {
 	t.Helper()
-	p, ok := ib.Open(b, 14, 34)
+	p, ok := ib.Open(b, wire.EthernetLen, l4Of(b))
 	if !ok {
 		t.Fatalf("not a packet: %x", b)
 	}
@@ -162,7 +192,7 @@ func (s *side) polled() []Completion {
 
 func (s *side) post(t testing.TB, wr WR) {
 	t.Helper()
-	if err := s.Post(wr); err != nil {
+	if err := s.Post(0, wr); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -56,20 +56,37 @@ func NewMemory(random rand.Source, limit int) *Memory {
 
 // Register makes a region of size zero bytes.
 func (m *Memory) Register(pd PD, size int, a Access) (*Region, error) {
-	if size <= 0 || size > MaxRegion {
-		return nil, fmt.Errorf("%w of %d bytes: want 1 to %d", ErrMemory, size, MaxRegion)
+	if err := m.room(size); err != nil {
+		return nil, err
 	}
-	if len(m.byKey) >= m.limit {
-		return nil, fmt.Errorf("%w: all %d are in use", ErrMemory, m.limit)
+	return m.RegisterBytes(pd, make([]byte, size), a)
+}
+
+// RegisterBytes makes a region of memory that is the caller's: what peers write appears in b, and
+// what is in b when it is sent is what they get. b must stay as it is until Deregister.
+func (m *Memory) RegisterBytes(pd PD, b []byte, a Access) (*Region, error) {
+	if err := m.room(len(b)); err != nil {
+		return nil, err
 	}
 	key := uint32(m.random.Uint64() >> 32)
 	for key == 0 || m.byKey[key] != nil {
 		key = uint32(m.random.Uint64() >> 32)
 	}
-	r := &Region{PD: pd, VA: m.nextVA, Key: key, Access: a, Bytes: make([]byte, size)}
-	m.nextVA += (uint64(size)+pageSize-1)/pageSize*pageSize + pageSize
+	r := &Region{PD: pd, VA: m.nextVA, Key: key, Access: a, Bytes: b}
+	m.nextVA += (uint64(len(b))+pageSize-1)/pageSize*pageSize + pageSize
 	m.byKey[key] = r
 	return r, nil
+}
+
+// room reports whether a region of that size may be made.
+func (m *Memory) room(size int) error {
+	if size <= 0 || size > MaxRegion {
+		return fmt.Errorf("%w of %d bytes: want 1 to %d", ErrMemory, size, MaxRegion)
+	}
+	if len(m.byKey) >= m.limit {
+		return fmt.Errorf("%w: all %d are in use", ErrMemory, m.limit)
+	}
+	return nil
 }
 
 // Deregister forgets a region; its key is invalid from now on, and work that is under way in it

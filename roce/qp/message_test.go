@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/rocelab/rocelab/dataplane/frame"
-	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
@@ -14,7 +13,7 @@ import (
 func TestSolicited(t *testing.T) {
 	for _, op := range []Op{Send, SendImm, Write, WriteImm, Read} {
 		a, b := pair(t, nil)
-		if err := b.PostReceive(ReceiveWR{Local: b.local(0, 600)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 600)}); err != nil {
 			t.Fatal(err)
 		}
 		a.post(t, WR{Op: op, Local: a.local(0, 600), Remote: b.remote(0), Solicited: true})
@@ -68,10 +67,10 @@ func TestInline(t *testing.T) {
 			t.Errorf("message %d: %d and %d", i, got[0], got[299])
 		}
 	}
-	if err := a.Post(WR{Op: Write, Inline: make([]byte, 301)}); !errors.Is(err, ErrLength) {
+	if err := a.Post(0, WR{Op: Write, Inline: make([]byte, 301)}); !errors.Is(err, ErrLength) {
 		t.Error(err)
 	}
-	if err := a.Post(WR{Op: Read, Inline: text}); !errors.Is(err, ErrOp) {
+	if err := a.Post(0, WR{Op: Read, Inline: text}); !errors.Is(err, ErrOp) {
 		t.Error(err)
 	}
 }
@@ -81,10 +80,7 @@ func TestInline(t *testing.T) {
 func TestLargestMessage(t *testing.T) {
 	for _, mtu := range []int{256, 4096} {
 		a, _ := pair(t, func(c *Config) { c.MTU = mtu })
-		huge, err := a.mem.Register(1, MaxMessage, Access{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		huge := sparse(t, a.mem, MaxMessage, Access{})
 		a.post(t, WR{Op: Write, Local: Local{huge.Key, huge.VA, MaxMessage}})
 		var o ib.Outgoing
 		packets, bytes := 0, 0
@@ -103,7 +99,7 @@ func TestLargestMessage(t *testing.T) {
 			t.Errorf("%d packets, %d bytes, the last %v", packets, bytes, o.Opcode)
 		}
 		wantStatus(t, a.polled(), Success)
-		if a.Post(WR{Op: Send, Local: Local{huge.Key, huge.VA, MaxMessage + 1}}) == nil {
+		if a.Post(0, WR{Op: Send, Local: Local{huge.Key, huge.VA, MaxMessage + 1}}) == nil {
 			t.Error("more than 2 GB")
 		}
 	}
@@ -128,59 +124,4 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("%#04x at %#04x: %v, %d counted", c.theirs, c.ours, why, b.counters.BadPKey)
 		}
 	}
-}
-
-// [SIGCOMM'16] 4.1: with one packet in every 16 lost, messages of 40 packets arrive by go-back-N
-// and never by go-back-0, although the wire is always busy.
-func TestLivelockOfGoBack0(t *testing.T) {
-	for _, recovery := range []Recovery{GoBackN, GoBack0} {
-		for _, op := range []Op{Write, Send} {
-			a, b := pair(t, func(c *Config) { c.Recovery, c.RetryCount = recovery, 255 })
-			a.fill(byte(op))
-			if err := b.PostReceive(ReceiveWR{Local: b.local(0, 256*40)}); err != nil {
-				t.Fatal(err)
-			}
-			a.post(t, WR{Op: op, Local: a.local(0, 256*40), Remote: b.remote(0)})
-			done := lossy(t, a, b, 2000)
-			if done != (recovery == GoBackN) {
-				t.Errorf("%v, %v: complete: %v", recovery, op, done)
-			}
-			if !done && a.Stats.PacketsSent < 2000 {
-				t.Errorf("%d packets sent: not live", a.Stats.PacketsSent)
-			}
-			if recovery == GoBackN {
-				continue
-			}
-			settle(t, 0, a, b) // and without loss the message arrives
-			wantStatus(t, a.polled(), Success)
-			sameBytes(t, op.String(), b.region.Bytes[:256*40], a.region.Bytes[:256*40])
-			if a.Stats.BytesAcked != 256*40 || b.Stats.BytesReceived != 256*40 {
-				t.Errorf("%d bytes acknowledged, %d placed", a.Stats.BytesAcked,
-					b.Stats.BytesReceived)
-			}
-		}
-	}
-}
-
-// lossy exchanges packets, every 16th request lost, and reports whether a's work completed.
-func lossy(t *testing.T, a, b *side, steps int) bool {
-	t.Helper()
-	now := unit.Time(0)
-	for i := range steps {
-		p := a.next(now)
-		if p != nil && i%16 != 15 {
-			b.receive(t, now, p)
-		}
-		if r := b.answer(); r != nil {
-			a.receive(t, now, r)
-		}
-		if p == nil {
-			now = min(a.Deadline(), now+1<<30)
-			a.Wake(now)
-		}
-		if a.CQ().Len() > 0 {
-			return true
-		}
-	}
-	return false
 }

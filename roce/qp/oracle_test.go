@@ -7,6 +7,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/roce/ib"
@@ -27,7 +28,7 @@ func TestReliableChannel(t *testing.T) {
 	}
 	var all Counters
 	for seed := from; seed < to && !t.Failed(); seed++ {
-		c := newChannel(t, seed)
+		c := newChannel(t, rand.New(rand.NewPCG(seed, 4)))
 		if c.run(); c.fault != "" {
 			t.Errorf("seed %d: %s\n%+v\n%+v", seed, c.fault, c.ends[0].Config(),
 				c.ends[0].counters)
@@ -84,19 +85,24 @@ type channel struct {
 	fault   string
 }
 
-func newChannel(t *testing.T, seed uint64) *channel {
-	rng := rand.New(rand.NewPCG(seed, 4))
+func newChannel(t *testing.T, rng *rand.Rand) *channel {
 	c := &channel{wire: badWire{rng: rng, faults: []float64{0, 0.01, 0.05, 0.15}[rng.IntN(4)]}}
 	credits, mtu := rng.IntN(2) == 0, []int{256, 512, 1024}[rng.IntN(3)]
 	depth, every, window := 1+rng.IntN(8), 1+rng.IntN(20), 1+rng.IntN(60)
+	personality := somePersonality(rng)
 	change := func(cfg *Config) {
 		// Retries are counted from the last progress: 7 would run out in a wire this bad.
 		cfg.Timeout, cfg.RetryCount, cfg.MinRNRTimer = 4, 255, 1
 		cfg.MTU, cfg.Credits, cfg.ReadDepth, cfg.Resources = mtu, credits, depth, depth
-		cfg.AckEvery, cfg.MaxOutstanding = every, window
+		cfg.AckEvery, cfg.MaxOutstanding, cfg.Personality = every, window, personality
 	}
 	for i := range c.ends {
 		c.ends[i] = newSide(t, uint64(i), change)
+		if rng.IntN(3) == 0 {
+			if err := c.ends[i].UseSRQ(NewSRQ(c.ends[i].mem, 1, 8)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		c.ends[i].fill(byte(rng.Uint32()))
 		binary.NativeEndian.PutUint64(c.ends[i].region.Bytes[counterAt:], 0)
 	}
@@ -106,6 +112,30 @@ func newChannel(t *testing.T, seed uint64) *channel {
 		c.streams[i] = newStream(rng, c.ends[i], c.ends[1-i])
 	}
 	return c
+}
+
+// somePersonality leaves half of the channels as they are by default. Delays stay below the
+// timeout.
+func somePersonality(rng *rand.Rand) (p Personality) {
+	delay := func() time.Duration { return time.Duration(rng.IntN(3) * rng.IntN(20_000)) }
+	if rng.IntN(2) == 0 {
+		return p
+	}
+	p.NAKDelay, p.RetransmitDelay = delay(), delay()
+	p.AckCoalesce.Delay = delay()
+	if p.AckCoalesce.Delay > 0 {
+		p.AckCoalesce.Packets = rng.IntN(5)
+	}
+	p.OutOfOrder, p.Recovery = OutOfOrder(rng.IntN(2)), Recovery(rng.IntN(2))
+	return p
+}
+
+// give posts a receive, to the shared queue if there is one.
+func (s *side) give(now unit.Time, wr ReceiveWR) error {
+	if s.srq != nil {
+		return s.srq.Post(wr)
+	}
+	return s.PostReceive(now, wr)
 }
 
 func newStream(rng *rand.Rand, from, to *side) *stream {
@@ -145,7 +175,7 @@ func (c *channel) run() {
 	for step := 0; c.fault == ""; step++ {
 		busy := false
 		for _, s := range c.streams {
-			c.fault += s.feed(c.wire.rng)
+			c.fault += s.feed(c.now, c.wire.rng)
 			c.fault += s.check()
 			busy = busy || s.done < len(s.messages) || s.received < len(s.wanted)
 		}
@@ -175,13 +205,13 @@ func (c *channel) run() {
 }
 
 // feed posts what there is room for; receives come late, so that some find none.
-func (s *stream) feed(rng *rand.Rand) string {
-	if s.posted < len(s.messages) && s.from.Post(s.messages[s.posted].wr) == nil {
+func (s *stream) feed(now unit.Time, rng *rand.Rand) string {
+	if s.posted < len(s.messages) && s.from.Post(now, s.messages[s.posted].wr) == nil {
 		s.posted++
 	}
 	if s.given < len(s.wanted) && rng.IntN(4) == 0 {
 		m := &s.messages[s.wanted[s.given]]
-		err := s.to.PostReceive(ReceiveWR{ID: m.wr.ID,
+		err := s.to.give(now, ReceiveWR{ID: m.wr.ID,
 			Local: s.to.local(m.at, m.wr.Local.Length)})
 		if err == nil {
 			s.given++

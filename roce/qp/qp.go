@@ -2,31 +2,32 @@ package qp
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
-// Config is what does not change in the life of a QP.
+// Config is what a QP is made with. What the peers agree on (see ReceiveAttributes and
+// SendAttributes) stands here as the default, and is replaced by each transition.
 type Config struct {
 	QPN            ib.QPN
 	PD             PD
 	MTU            int // path MTU: payload of a full packet, 256 to 4096
 	SendQueue      int // work requests
 	ReceiveQueue   int
-	MaxOutstanding int   // packets sent and not acknowledged
-	ReadDepth      int   // READs and atomics in flight, as requester; 0 refuses them
-	Resources      int   // READs and atomics of the peer that are kept, as responder
-	AckEvery       int   // ask for an acknowledgement every so many packets
-	Timeout        uint8 // code: 4.096 us x 2^Timeout; 0 is never. IBTA 9.7.6.1.3
-	RetryCount     uint8 // retransmissions without progress, 0 to 7
-	RNRRetry       uint8 // the same for receiver not ready; 7 is for ever
-	MaxInline      int   // bytes that a work request may carry itself
-	Credits        bool  // tell the peer how many receives there are; rxe does not
-	Recovery       Recovery
+	MaxOutstanding int         // packets sent and not acknowledged
+	ReadDepth      int         // READs and atomics in flight, as requester; 0 refuses them
+	Resources      int         // READs and atomics of the peer that are kept, as responder
+	AckEvery       int         // ask for an acknowledgement every so many packets
+	Timeout        uint8       // code: 4.096 us x 2^Timeout; 0 is never. IBTA 9.7.6.1.3
+	RetryCount     uint8       // retransmissions without progress, 0 to 7
+	RNRRetry       uint8       // the same for receiver not ready; 7 is for ever
+	MaxInline      int         // bytes that a work request may carry itself
+	Credits        bool        // tell the peer how many receives there are; rxe does not
 	PKey           uint16      // partition
 	MinRNRTimer    ib.RNRTimer // what we tell a peer when no receive is posted
+
+	Personality
 }
 
 // DefaultConfig has perftest's values where it has any and rxe's distance of acknowledgements. The
@@ -45,13 +46,14 @@ const rnrForEver = 7
 
 // QP is a reliable connected queue pair. Make it with New.
 type QP struct {
-	cfg      Config
+	cfg      settings
 	mem      *Memory
 	cq       *CQ
 	srq      *SRQ // nil: receives are its own
 	counters *Counters
 	state    State
 	remote   ib.QPN
+	now      unit.Time // of the call under way, for completions
 
 	Stats Stats
 
@@ -61,24 +63,24 @@ type QP struct {
 
 // New makes a QP in RESET.
 func New(cfg Config, mem *Memory, cq *CQ, counters *Counters) *QP {
-	q := &QP{cfg: cfg, mem: mem, cq: cq, counters: counters}
+	q := &QP{cfg: cfg.pack(), mem: mem, cq: cq, counters: counters}
 	q.req.queue = newQueue[sendWQE](cfg.SendQueue)
 	q.req.inline = make([]byte, cfg.SendQueue*cfg.MaxInline)
 	q.resp.queue = newQueue[receiveWQE](cfg.ReceiveQueue)
-	q.resp.kept = newQueue[resource](max(cfg.Resources, 1))
 	q.clear()
 	return q
 }
 
 func (q *QP) clear() {
 	q.req = requester{queue: q.req.queue, sending: q.req.queue.tail, inline: q.req.inline,
-		deadline: unit.Never, rnrUntil: unit.Never}
+		deadline: unit.Never, heldUntil: unit.Never}
 	q.resp.kept.head = q.resp.kept.tail
-	q.resp = responder{queue: q.resp.queue, kept: q.resp.kept, due: q.resp.kept.tail}
+	q.resp = responder{queue: q.resp.queue, kept: q.resp.kept, due: q.resp.kept.tail,
+		ackAt: unit.Never, nakAt: unit.Never}
 }
 
 // QPN is the queue pair's number.
-func (q *QP) QPN() ib.QPN { return q.cfg.QPN }
+func (q *QP) QPN() ib.QPN { return q.cfg.qpn }
 
 // Remote is the peer's number.
 func (q *QP) Remote() ib.QPN { return q.remote }
@@ -86,8 +88,8 @@ func (q *QP) Remote() ib.QPN { return q.remote }
 // State is where in its life the QP is.
 func (q *QP) State() State { return q.state }
 
-// Config is what the QP was made with.
-func (q *QP) Config() Config { return q.cfg }
+// mtu is the path MTU.
+func (q *QP) mtu() int { return int(q.cfg.mtu) }
 
 // CQ is where completions go.
 func (q *QP) CQ() *CQ { return q.cq }
@@ -96,7 +98,8 @@ func (q *QP) CQ() *CQ { return q.cq }
 // so do the answers to what came before.
 func (q *QP) flush() {
 	q.state = StateErr
-	q.req.deadline, q.req.rnrUntil = unit.Never, unit.Never
+	q.req.deadline, q.req.heldUntil, q.resp.nakAt = unit.Never, unit.Never, unit.Never
+	q.resp.ackOwed, q.resp.ackAt = q.resp.ackOwed || q.resp.ackAt != unit.Never, unit.Never
 	for q.req.queue.len() > 0 {
 		q.completeSend(Flushed)
 	}
@@ -110,14 +113,8 @@ func (q *QP) flush() {
 }
 
 // Deadline is when Wake must be called; unit.Never if the QP waits for nothing.
-func (q *QP) Deadline() unit.Time { return min(q.req.deadline, q.req.rnrUntil) }
-
-// ackTimeout is IBTA 9.7.6.1.3; zero if the timer is off.
-func (c *Config) ackTimeout() time.Duration {
-	if c.Timeout == 0 {
-		return 0
-	}
-	return time.Duration(4096) << (c.Timeout & 31)
+func (q *QP) Deadline() unit.Time {
+	return min(q.req.deadline, q.req.heldUntil, q.resp.ackAt, q.resp.nakAt)
 }
 
 // Validate returns every fault, each starting with the field's name in configuration.
@@ -137,12 +134,21 @@ func (c *Config) Validate() (faults []error) {
 		"read_depth: %d is not in 0..%d", c.ReadDepth, maxResources)
 	must(c.Resources >= 0 && c.Resources <= maxResources,
 		"resources: %d is not in 0..%d", c.Resources, maxResources)
-	must(c.AckEvery > 0, "ack_every: %d is not positive", c.AckEvery)
+	must(c.AckEvery > 0 && c.AckEvery < ib.MaxPSNWindow,
+		"ack_every: %d is not in 1..%d", c.AckEvery, ib.MaxPSNWindow-1)
 	must(c.Timeout < 32, "timeout: code %d is not in 0..31", c.Timeout)
 	must(c.RetryCount < 8, "retry_count: %d is not in 0..7", c.RetryCount)
 	must(c.RNRRetry < 8, "rnr_retry: %d is not in 0..7", c.RNRRetry)
 	must(c.MaxInline >= 0 && c.MaxInline <= maxInline,
 		"max_inline: %d is not in 0..%d", c.MaxInline, maxInline)
+	must(c.AckCoalesce.Packets >= 0 && c.AckCoalesce.Packets < ib.MaxPSNWindow,
+		"ack_coalesce.packets: %d is not in 0..%d", c.AckCoalesce.Packets, ib.MaxPSNWindow-1)
+	must(c.AckCoalesce.Delay >= 0, "ack_coalesce.delay: %v is negative", c.AckCoalesce.Delay)
+	must(c.AckCoalesce.Packets <= 1 || c.AckCoalesce.Delay > 0,
+		"ack_coalesce.delay: is needed with ack_coalesce.packets, or the last ACK never goes out")
+	must(c.NAKDelay >= 0, "nak_delay: %v is negative", c.NAKDelay)
+	must(c.RetransmitDelay >= 0, "retransmit_delay: %v is negative", c.RetransmitDelay)
+	must(c.OutOfOrder < outOfOrders, "out_of_order: %d is unknown", c.OutOfOrder)
 	must(c.Recovery < recoveries, "recovery: %d is unknown", c.Recovery)
 	must(c.PKey&^ib.FullMember != 0, "pkey: %#04x is not valid", c.PKey) // IBTA 10.9.1.1
 	must(c.MinRNRTimer < 32, "min_rnr_timer: code %d is not in 0..31", c.MinRNRTimer)

@@ -14,7 +14,7 @@ func TestOperationsAndSizes(t *testing.T) {
 		for _, op := range []Op{Send, SendImm, Write, WriteImm} {
 			a, b := pair(t, nil)
 			a.fill(byte(n))
-			if err := b.PostReceive(ReceiveWR{ID: 9, Local: b.local(100, 6000)}); err != nil {
+			if err := b.PostReceive(0, ReceiveWR{ID: 9, Local: b.local(100, 6000)}); err != nil {
 				t.Fatal(err)
 			}
 			a.post(t, WR{ID: 7, Op: op, Local: a.local(13, n), Remote: b.remote(100), Imm: 0xabc})
@@ -115,7 +115,7 @@ func (s *side) flip(p ib.Packet) []byte {
 func TestDuplicates(t *testing.T) {
 	a, b := pair(t, nil)
 	for i := range 2 {
-		if err := b.PostReceive(ReceiveWR{ID: uint64(i), Local: b.local(0, 100)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{ID: uint64(i), Local: b.local(0, 100)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestTimeoutAndRetryLimit(t *testing.T) {
 		a.counters.LocalAckTimeoutErr != 2 || a.counters.ReqTransportRetriesExceeded != 1 {
 		t.Errorf("%v, %+v, %+v", a.State(), a.Stats, a.counters)
 	}
-	if err := a.Post(WR{ID: 3, Local: a.local(0, 1)}); err != nil {
+	if err := a.Post(0, WR{ID: 3, Local: a.local(0, 1)}); err != nil {
 		t.Error(err)
 	}
 	wantStatus(t, a.polled(), Flushed)
@@ -183,7 +183,7 @@ func TestReceiverNotReady(t *testing.T) {
 		a.Deadline() != 10_100 {
 		t.Fatalf("%+v, deadline %v", a.counters, a.Deadline())
 	}
-	if err := b.PostReceive(ReceiveWR{Local: b.local(0, 300)}); err != nil {
+	if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 300)}); err != nil {
 		t.Fatal(err)
 	}
 	if a.Wake(10_100) || !a.Pending(0) {

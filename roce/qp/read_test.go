@@ -146,10 +146,10 @@ func TestReadDepth(t *testing.T) {
 
 func TestReadNotOffered(t *testing.T) {
 	a, _ := pair(t, func(c *Config) { c.ReadDepth = 0 })
-	if err := a.Post(WR{Op: Read}); !errors.Is(err, ErrOp) {
+	if err := a.Post(0, WR{Op: Read}); !errors.Is(err, ErrOp) {
 		t.Error(err)
 	}
-	if err := a.Post(WR{Op: CmpSwap}); !errors.Is(err, ErrOp) {
+	if err := a.Post(0, WR{Op: CmpSwap}); !errors.Is(err, ErrOp) {
 		t.Error(err)
 	}
 	c, d := pair(t, func(c *Config) { c.Resources = 0 })

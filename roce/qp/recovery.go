@@ -10,12 +10,12 @@ import (
 type Recovery uint8
 
 // The modes. Go-back-0 is what makes the livelock of [SIGCOMM'16] 4.1: one lost packet costs the
-// whole message.
+// whole message, of SENDs, WRITEs and READs alike.
 //
-// We deviate. The paper's responder answers the loss of packet i with NAK(i), and what it does with
-// the packets before i it does not say. Ours throws them away and names packet 0: a responder that
-// kept them would acknowledge the repeats and take the message further each time. The paper sees
-// the livelock with READs too; ours resume where they broke off, in both modes.
+// We deviate. The paper's receiver answers the loss of packet i with NAK(i), and what it does with
+// the packets before i it does not say. Ours throws them away and names packet 0: a receiver that
+// kept them would take the message further each time that it is repeated. For READs the receiver
+// is the requester, which then asks for the whole again.
 const (
 	GoBackN Recovery = iota
 	GoBack0
@@ -49,16 +49,13 @@ func (r *Recovery) UnmarshalText(b []byte) error {
 // and acknowledgements of the message so far count no more.
 func (q *QP) restart(at seq) seq {
 	r := &q.req
-	if q.cfg.Recovery == GoBackN {
+	if q.cfg.recovery == GoBackN {
 		return at
 	}
 	for pos := r.queue.head; pos != r.queue.tail; pos++ {
 		if w := r.queue.at(pos); at < w.end() {
-			if !w.op.Fetches() {
-				q.forget(w.first)
-				return w.first
-			}
-			break
+			q.forget(w)
+			return w.first
 		}
 	}
 	return at
@@ -68,24 +65,30 @@ func (q *QP) restart(at seq) seq {
 // progress: the responder has thrown it away.
 func (q *QP) restarts(syn ib.Syndrome, at seq) bool {
 	r := &q.req
-	return q.cfg.Recovery == GoBack0 && syn == ib.NAKSequence && r.queue.len() > 0 &&
+	return q.cfg.recovery == GoBack0 && syn == ib.NAKSequence && r.queue.len() > 0 &&
 		at == r.queue.at(r.queue.head).first
 }
 
-// forget takes back the acknowledgement of what follows first, which is in the oldest message.
-func (q *QP) forget(first seq) {
+// forget takes back what has come of a request, or of the answer to it.
+func (q *QP) forget(w *sendWQE) {
 	r := &q.req
-	if first < r.unacked {
-		q.Stats.BytesAcked -= uint64(int(r.unacked-first) * q.cfg.MTU)
-		r.unacked = first
+	if w.first >= r.unacked {
+		return
 	}
+	n := uint64(int(r.unacked-w.first) * q.mtu())
+	if w.op.Fetches() {
+		q.Stats.BytesReceived -= n
+	} else {
+		q.Stats.BytesAcked -= n
+	}
+	r.unacked = w.first
 }
 
 // abandon throws away what has come of the message in progress, which is expected again from its
 // first packet on. Its receive waits for that.
 func (q *QP) abandon() {
 	r := &q.resp
-	if q.cfg.Recovery == GoBackN || r.verb == ib.NoVerb {
+	if q.cfg.recovery == GoBackN || r.verb == ib.NoVerb {
 		return
 	}
 	q.Stats.BytesReceived -= uint64(r.total)

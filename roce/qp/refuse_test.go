@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 		}, RemoteAccess},
 		{"SEND longer than the receive", func(a, b *side) WR {
 			b.region.Access.LocalWrite = true
-			_ = b.PostReceive(ReceiveWR{Local: b.local(0, 299)})
+			_ = b.PostReceive(0, ReceiveWR{Local: b.local(0, 299)})
 			return WR{Op: Send, Local: a.local(0, 300)}
 		}, RemoteInvalidRequest},
 	} {

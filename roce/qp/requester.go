@@ -32,14 +32,15 @@ type requester struct {
 
 	implied bool // went back for a missing answer, and nothing has come since
 
-	deadline unit.Time // retransmission timer
-	rnrUntil unit.Time // no sending before
-	retries  uint8     // used up since the last progress
-	rnrTries uint8
+	deadline  unit.Time // retransmission timer
+	heldUntil unit.Time // no sending before: receiver not ready, or slow to go back
+	retries   uint8     // used up since the last progress
+	rnrTries  uint8
 }
 
 // Post appends a work request to the send queue.
-func (q *QP) Post(wr WR) error {
+func (q *QP) Post(now unit.Time, wr WR) error {
+	q.now = now
 	r := &q.req
 	if wr.Local.Length < 0 || wr.Local.Length > MaxMessage {
 		return ErrLength
@@ -47,7 +48,7 @@ func (q *QP) Post(wr WR) error {
 	if q.broken() || q.state < StateRTS {
 		return ErrState
 	}
-	if wr.Op >= operations || wr.Op.Fetches() && q.cfg.ReadDepth == 0 {
+	if wr.Op >= operations || wr.Op.Fetches() && q.cfg.readDepth == 0 {
 		return ErrOp
 	}
 	if wr.Op.Atomic() && wr.Inline == nil && wr.Local.Length != AtomicLen {
@@ -65,7 +66,7 @@ func (q *QP) Post(wr WR) error {
 		return ErrQueueFull
 	}
 	if wr.Inline != nil {
-		local.bytes = r.inlined(wr.Inline, q.cfg.MaxInline)
+		local.bytes = r.inlined(wr.Inline, int(q.cfg.maxInline))
 	}
 	r.ssn++
 	*r.queue.push() = sendWQE{id: wr.ID, op: wr.Op, imm: wr.Imm, remote: wr.Remote,
@@ -81,7 +82,7 @@ func (q *QP) Post(wr WR) error {
 // source finds the bytes of a work request.
 func (q *QP) source(wr *WR) (span, error) {
 	if wr.Inline != nil {
-		if len(wr.Inline) > q.cfg.MaxInline {
+		if len(wr.Inline) > int(q.cfg.maxInline) {
 			return span{}, ErrLength
 		}
 		if wr.Op.Fetches() {
@@ -89,7 +90,7 @@ func (q *QP) source(wr *WR) (span, error) {
 		}
 		return span{bytes: wr.Inline}, nil
 	}
-	s, ok := q.mem.local(q.cfg.PD, wr.Local, wr.Op.Fetches())
+	s, ok := q.mem.local(q.cfg.pd, wr.Local, wr.Op.Fetches())
 	if !ok {
 		return span{}, ErrLocal
 	}
@@ -105,7 +106,7 @@ func (r *requester) inlined(b []byte, most int) []byte {
 }
 
 // packets is how many a message of n bytes takes: at least one.
-func (q *QP) packets(n int) seq { return seq(max(1, (n+q.cfg.MTU-1)/q.cfg.MTU)) }
+func (q *QP) packets(n int) seq { return seq(max(1, (n+q.mtu()-1)/q.mtu())) }
 
 // Pending reports whether Next has a packet now. window bounds the bytes in flight, counted in
 // full packets; zero is no bound.
@@ -113,7 +114,7 @@ func (q *QP) Pending(window unit.Bytes) bool { return q.readDue() || q.requestDu
 
 func (q *QP) requestDue(window unit.Bytes) bool {
 	r := &q.req
-	if !q.state.sends() || r.next == r.posted || r.rnrUntil != unit.Never ||
+	if !q.state.sends() || r.next == r.posted || r.heldUntil != unit.Never ||
 		q.outstanding() >= q.limit(window) {
 		return false
 	}
@@ -131,7 +132,7 @@ func (q *QP) admits(w *sendWQE) bool {
 	if w.flags.fence && r.fetching > 0 && r.next == w.first || !q.credited(w) {
 		return false
 	}
-	return !w.op.Fetches() || r.fetching < q.cfg.ReadDepth &&
+	return !w.op.Fetches() || r.fetching < int(q.cfg.readDepth) &&
 		w.end()-r.unacked < seq(ib.MaxPSNWindow)
 }
 
@@ -139,15 +140,16 @@ func (q *QP) outstanding() int { return int(q.req.next - q.req.unacked) }
 
 func (q *QP) limit(window unit.Bytes) int {
 	if window == 0 {
-		return q.cfg.MaxOutstanding
+		return int(q.cfg.maxOutstanding)
 	}
-	return min(q.cfg.MaxOutstanding, max(1, int(window)/q.cfg.MTU))
+	return min(int(q.cfg.maxOutstanding), max(1, int(window)/q.mtu()))
 }
 
 // Next fills in the next packet that may be large, a request or an answer to a READ, and reports
 // whether there is one: what congestion control paces. o.Payload is memory of a region, to be
 // copied at once. Requests and answers take turns.
 func (q *QP) Next(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool {
+	q.now = now
 	if q.broken() {
 		return false
 	}
@@ -173,8 +175,8 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 	taken := seq(1)
 	if w.op.Fetches() {
 		o.Opcode, taken = fetchOpcodes[w.op], w.packets-i
-		o.RDMA.VA += uint64(i) * uint64(q.cfg.MTU) // resumed behind what has come
-		o.RDMA.Length -= uint32(i) * uint32(q.cfg.MTU)
+		o.RDMA.VA += uint64(i) * uint64(q.cfg.mtu) // resumed behind what has come
+		o.RDMA.Length -= uint32(i) * uint32(q.cfg.mtu)
 		r.fetching++
 	} else {
 		o.Opcode, o.Payload = w.opcode(i), q.piece(w.local.bytes, int(i))
@@ -196,7 +198,7 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 
 // piece is the payload of packet i of a message.
 func (q *QP) piece(b []byte, i int) []byte {
-	return b[min(i*q.cfg.MTU, len(b)):min((i+1)*q.cfg.MTU, len(b))]
+	return b[min(i*q.mtu(), len(b)):min((i+1)*q.mtu(), len(b))]
 }
 
 // asks decides whether the next packet asks for an acknowledgement: the last of a message does,
@@ -205,8 +207,8 @@ func (q *QP) piece(b []byte, i int) []byte {
 func (q *QP) asks(w *sendWQE, last bool, window unit.Bytes) bool {
 	q.req.sinceAck++
 	return last || w.op.Fetches() || window != 0 || w.flags.waits && q.req.next == w.first ||
-		q.req.sinceAck >= q.cfg.AckEvery ||
-		q.outstanding()+1 >= q.cfg.MaxOutstanding
+		q.req.sinceAck >= int(q.cfg.ackEvery) ||
+		q.outstanding()+1 >= int(q.cfg.maxOutstanding)
 }
 
 // asked starts the retransmission timer if none runs. It measures the wait for an answer, and so

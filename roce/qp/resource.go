@@ -15,67 +15,80 @@ const maxResources = 255
 //
 // An atomic's answer stands here; that of a READ is read from memory as it goes out, each time.
 type resource struct {
-	verb     ib.Verb
-	whole    bool // the answer went out to its end, if not again since it was asked for again
-	psn      ib.PSN
-	msn      ib.MSN
-	packets  uint32 // of the answer
-	sent     uint32 // of them
-	from     uint32 // where the latest request for it began
-	key      uint32
-	original uint64 // atomic: what it found
-	va       uint64
-	target   span
+	mr     *Region // of a READ; nil if it is of no bytes
+	value  uint64  // READ: offset in mr; atomic: what it found
+	length uint32  // READ
+	psn    ib.PSN
+	msn    ib.MSN
+	sent   uint32 // packets of the answer
+	from   uint32 // where the latest request for it began
+	atomic bool
+	whole  bool // the answer went out to its end, if not again since it was asked for again
 }
 
-func (r *resource) owed() bool { return r.sent < r.packets }
+// packets is how many the answer has.
+func (q *QP) answerPackets(e *resource) uint32 {
+	if e.atomic {
+		return 1
+	}
+	return uint32(q.packets(int(e.length)))
+}
+
+// source is what a READ reads; false if its region is no more.
+func (e *resource) source() ([]byte, bool) {
+	if e.mr == nil {
+		return nil, true
+	}
+	return e.mr.Bytes[e.value : e.value+uint64(e.length)], !e.mr.gone
+}
 
 // keep executes an atomic, or begins to answer a READ.
-func (q *QP) keep(p *ib.Packet) ib.Syndrome {
+func (q *QP) keep(p *ib.Packet) fault {
 	r := &q.resp
-	if r.verb != ib.NoVerb || q.cfg.Resources == 0 {
-		return ib.NAKInvalidRequest
+	if r.verb != ib.NoVerb {
+		return faultSequence
 	}
-	if r.kept.full() && !r.kept.at(r.kept.head).whole {
-		return ib.NAKInvalidRequest // more in flight than was agreed: IBTA 9.7.4.1
+	// More in flight than was agreed: IBTA 9.7.4.1.
+	if q.cfg.resources == 0 || r.kept.full() && !r.kept.at(r.kept.head).whole {
+		return faultTooMany
 	}
-	e := resource{verb: p.Info.Verb, psn: p.BTH.PSN(), packets: 1}
-	var syn ib.Syndrome
-	if e.verb == ib.Read {
-		q.counters.RxReadRequests++
-		e.key, e.va = p.RETH.RKey(), p.RETH.VA()
-		e.target, syn = q.target(ib.Read, p.RETH)
-		e.packets = uint32(q.packets(len(e.target.bytes)))
-	} else {
+	e := resource{psn: p.BTH.PSN(), atomic: p.Info.Verb == ib.Atomic}
+	var f fault
+	if e.atomic {
 		q.counters.RxAtomicRequests++
-		e.original, syn = q.atomic(p)
+		e.value, f = q.atomic(p)
+	} else {
+		q.counters.RxReadRequests++
+		var target span
+		target, f = q.target(ib.Read, p.RETH)
+		e.mr, e.value, e.length = target.mr, target.off, uint32(len(target.bytes))
 	}
-	if syn != ib.SyndromeACK {
-		return syn
+	if f != noFault {
+		return f
 	}
 	if r.kept.full() { // the peer has the oldest answer, or it would not ask for more
 		r.kept.head++
 		r.due = max(r.due, r.kept.head)
-		r.answered()
+		q.answered()
 	}
 	r.msn = r.msn.Next()
 	e.msn = r.msn
 	*r.kept.push() = e
-	r.expected = r.expected.Add(int(e.packets))
-	r.ackOwed = false // the answer acknowledges what came before
-	return ib.SyndromeACK
+	r.expected = r.expected.Add(int(q.answerPackets(&e)))
+	r.acknowledged() // the answer acknowledges what came before
+	return noFault
 }
 
 // atomic carries out FETCH_ADD or CMP_SWAP and returns what was there. IBTA 9.4.5.
-func (q *QP) atomic(p *ib.Packet) (original uint64, syn ib.Syndrome) {
+func (q *QP) atomic(p *ib.Packet) (original uint64, f fault) {
 	h := p.Atomic
 	if h.VA()%AtomicLen != 0 {
-		return 0, ib.NAKInvalidRequest
+		return 0, faultAlignment
 	}
 	at := Remote{VA: h.VA(), RKey: h.RKey()}
-	s, ok := q.mem.remote(q.cfg.PD, at, AtomicLen, ib.Atomic)
+	s, ok := q.mem.remote(q.cfg.pd, at, AtomicLen, ib.Atomic)
 	if !ok {
-		return 0, ib.NAKRemoteAccess
+		return 0, faultAccess
 	}
 	original = binary.NativeEndian.Uint64(s.bytes)
 	switch {
@@ -84,7 +97,7 @@ func (q *QP) atomic(p *ib.Packet) (original uint64, syn ib.Syndrome) {
 	case original == h.Compare():
 		binary.NativeEndian.PutUint64(s.bytes, h.SwapAdd())
 	}
-	return original, ib.SyndromeACK
+	return original, noFault
 }
 
 // again answers a READ or an atomic that was executed before. A READ may name what is left of the
@@ -94,47 +107,42 @@ func (q *QP) again(p *ib.Packet) frame.Reason {
 	for pos := r.kept.head; pos != r.kept.tail; pos++ {
 		e := r.kept.at(pos)
 		i := p.BTH.PSN().Sub(e.psn)
-		if i < 0 || i >= int(e.packets) {
+		if i < 0 || i >= int(q.answerPackets(e)) {
 			continue
 		}
-		if e.verb != p.Info.Verb || e.verb == ib.Read && !q.resumes(e, i, p.RETH) {
-			return frame.DropUnexpected
+		if e.atomic != (p.Info.Verb == ib.Atomic) || !e.atomic && !q.resumes(e, i, p.RETH) {
+			break
 		}
-		e.sent, e.from = uint32(i), uint32(i)
+		e.sent, e.from, e.msn = uint32(i), uint32(i), r.msn
 		r.due = min(r.due, pos)
 		return frame.NoReason
 	}
+	q.counters.UnmatchedDuplicate++
 	return frame.DropUnexpected
 }
 
-// resumes reports whether h asks for what is left of e from packet i on.
+// resumes reports whether h asks for what is left of e from packet i on. For no bytes, key and
+// address mean nothing.
 func (q *QP) resumes(e *resource, i int, h *ib.RETH) bool {
-	off := i * q.cfg.MTU
-	return h.RKey() == e.key && h.VA() == e.va+uint64(off) &&
-		int(h.Length()) == len(e.target.bytes)-off
-}
-
-// HasResponse reports whether NextResponse has a packet. Answers keep the order of the requests:
-// while part of a READ's is still to go by Next, nothing overtakes it.
-func (q *QP) HasResponse() bool {
-	r := &q.resp
-	if r.due != r.kept.tail {
-		return r.kept.at(r.due).verb == ib.Atomic
-	}
-	return r.nak != 0 || r.ackOwed
+	off := i * q.mtu()
+	return int(h.Length()) == int(e.length)-off && (e.mr == nil ||
+		h.RKey() == e.mr.Key && h.VA() == e.mr.VA+e.value+uint64(off))
 }
 
 // readDue reports whether Next has a packet of the answer to a READ.
 func (q *QP) readDue() bool {
 	r := &q.resp
-	return r.due != r.kept.tail && r.kept.at(r.due).verb == ib.Read
+	return r.due != r.kept.tail && !r.kept.at(r.due).atomic
 }
 
 // answered moves on to the next resource that is owed an answer.
-func (r *responder) answered() {
-	for r.due != r.kept.tail && !r.kept.at(r.due).owed() {
-		r.kept.at(r.due).whole = true
-		r.due++
+func (q *QP) answered() {
+	for r := &q.resp; r.due != r.kept.tail; r.due++ {
+		e := r.kept.at(r.due)
+		if e.sent < q.answerPackets(e) {
+			return
+		}
+		e.whole = true
 	}
 }
 
@@ -143,48 +151,22 @@ func (q *QP) readResponse(o *ib.Outgoing) bool {
 	r := &q.resp
 	e := r.kept.at(r.due)
 	i := e.sent
-	if !e.target.live() { // deregistered since it began
-		r.nak, r.nakPSN, r.nakSent = ib.NAKRemoteOperational, e.psn.Add(int(i)), true
+	bytes, live := e.source()
+	if !live { // deregistered since it began
+		r.nak, r.nakPSN, r.gap = ib.NAKRemoteOperational, e.psn.Add(int(i)), true
 		r.due = r.kept.tail
-		q.refuse(ib.NAKRemoteOperational)
+		q.refuse(faultLocal)
 		return q.NextResponse(o)
 	}
-	*o = ib.Outgoing{Opcode: readOpcodes[place(i == e.from, i == e.packets-1)],
+	*o = ib.Outgoing{Opcode: readOpcodes[place(i == e.from, i == q.answerPackets(e)-1)],
 		PSN: e.psn.Add(int(i)), AETH: ib.Acknowledgement{Syndrome: ib.SyndromeACK, MSN: e.msn},
-		Payload: q.piece(e.target.bytes, int(i))}
+		Payload: q.piece(bytes, int(i))}
 	e.sent++
 	q.Stats.PacketsSent++
 	q.Stats.BytesSent += uint64(len(o.Payload))
-	r.answered()
+	q.answered()
 	return true
 }
 
 var readOpcodes = places(ib.ReadResponseOnly, ib.ReadResponseFirst, ib.ReadResponseMiddle,
 	ib.ReadResponseLast)
-
-// NextResponse fills in the next small answer to the peer and reports whether there is one: that
-// to an atomic, an ACK or a NAK. Whatever was asked for since the last answer is answered by one:
-// an ACK stands for all before it, and a NAK acknowledges what came before the packet it names.
-func (q *QP) NextResponse(o *ib.Outgoing) bool {
-	r := &q.resp
-	if !q.HasResponse() {
-		return false
-	}
-	*o = ib.Outgoing{Opcode: ib.Acknowledge}
-	switch {
-	case r.due != r.kept.tail:
-		e := r.kept.at(r.due)
-		o.Opcode, o.PSN = ib.AtomicAcknowledge, e.psn
-		o.AETH = ib.Acknowledgement{Syndrome: ib.SyndromeACK, MSN: e.msn, Original: e.original}
-		e.sent++
-		r.answered()
-		return true
-	case r.nak != 0:
-		o.PSN, o.AETH.Syndrome = r.nakPSN, r.nak
-	default:
-		o.PSN, o.AETH.Syndrome = r.expected.Add(-1), q.ackSyndrome()
-	}
-	o.AETH.MSN = r.msn
-	r.nak, r.ackOwed = 0, false
-	return true
-}

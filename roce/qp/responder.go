@@ -24,9 +24,12 @@ type responder struct {
 	served bool            // the last packet from Next was an answer
 
 	ackOwed bool
+	gap     bool        // packets beyond the expected one have come, or it was refused
 	nak     ib.Syndrome // owed; zero is none
 	nakPSN  ib.PSN
-	nakSent bool // for the gap we are in: one NAK a gap, IBTA 9.7.5.2.4
+	asked   int32     // packets that asked for an acknowledgement since the last answer
+	ackAt   unit.Time // when an ACK that is held back goes out
+	nakAt   unit.Time // the same for a NAK
 }
 
 func (r *responder) take(from *queue[receiveWQE]) {
@@ -42,14 +45,15 @@ func (r *responder) taken() int {
 }
 
 // PostReceive appends a buffer to the receive queue.
-func (q *QP) PostReceive(wr ReceiveWR) error {
+func (q *QP) PostReceive(now unit.Time, wr ReceiveWR) error {
+	q.now = now
 	if q.state < StateInit {
 		return ErrState
 	}
 	if q.srq != nil {
 		return ErrOp
 	}
-	local, ok := q.mem.local(q.cfg.PD, wr.Local, true)
+	local, ok := q.mem.local(q.cfg.pd, wr.Local, true)
 	if !ok {
 		return ErrLocal
 	}
@@ -67,29 +71,34 @@ func (q *QP) PostReceive(wr ReceiveWR) error {
 // Receive handles a packet for this QP, whose ICRC is right. It returns what the packet
 // acknowledged, and a reason if it was dropped rather than used.
 func (q *QP) Receive(now unit.Time, p *ib.Packet) (Acked, frame.Reason) {
+	q.now = now
 	if q.broken() || q.state != StateRTR && !q.state.sends() {
+		q.counters.NotReady++
 		return Acked{}, frame.DropUnknownQP
 	}
 	if p.Info.Transport != ib.RC {
+		q.counters.BadTransport++
 		return Acked{}, frame.DropUnexpected
 	}
-	if !ib.SamePartition(p.BTH.PKey(), q.cfg.PKey) {
+	if !ib.SamePartition(p.BTH.PKey(), q.cfg.pkey) {
 		q.counters.BadPKey++
 		return Acked{}, frame.DropUnexpected
 	}
 	if p.Info.Request() {
 		return Acked{}, q.receiveRequest(p)
 	}
-	if !q.state.sends() {
-		return Acked{}, frame.DropUnexpected
+	a, why := Acked{}, frame.DropUnexpected
+	switch {
+	case !q.state.sends(): // we have asked nothing
+	case p.Info.Verb == ib.Ack:
+		a, why = q.receiveAck(now, p)
+	default:
+		a, why = q.receiveFetched(now, p)
 	}
-	switch p.Info.Verb {
-	case ib.Ack:
-		return q.receiveAck(now, p)
-	case ib.ReadReply, ib.AtomicReply:
-		return q.receiveFetched(now, p)
+	if why != frame.NoReason {
+		q.counters.UnexpectedResponse++
 	}
-	return Acked{}, frame.DropUnexpected
+	return a, why
 }
 
 // receiveRequest sorts by PSN: the expected one is executed. IBTA 9.7.4.1.
@@ -101,41 +110,37 @@ func (q *QP) receiveRequest(p *ib.Packet) frame.Reason {
 		return q.duplicate(p)
 	case d > 0:
 		q.counters.OutOfSequence++
-		if !r.nakSent {
-			q.abandon()
-			q.refuseWith(ib.NAKSequence)
-		}
+		q.gapped()
 		return frame.NoReason
 	}
-	r.nakSent, r.nak = false, 0
-	if syn := q.execute(p); syn != ib.SyndromeACK {
-		q.refuseWith(syn)
-		if !syn.IsRNR() {
-			q.refuse(syn)
-		}
+	r.gap, r.nak, r.nakAt = false, 0, unit.Never
+	switch f := q.execute(p); f {
+	case noFault:
+	case faultNotReady:
+		q.counters.OutOfBuffer++
+		q.refuseWith(ib.RNR(q.cfg.minRNRTimer))
+	default:
+		q.refuseWith(faults[f].nak)
+		q.refuse(f)
 	}
 	return frame.NoReason
 }
 
-// refuseWith owes the peer a NAK for the packet that is expected.
-func (q *QP) refuseWith(syn ib.Syndrome) {
-	r := &q.resp
-	r.nak, r.nakPSN, r.nakSent = syn, r.expected, true
-}
-
-// execute carries out one packet and returns ACK, or why not. RNR changes nothing, so that the
-// packet can come again; any other refusal ends the QP.
-func (q *QP) execute(p *ib.Packet) ib.Syndrome {
+// execute carries out one packet, or says why not. Not ready changes nothing, so that the packet
+// can come again; any other fault ends the QP.
+func (q *QP) execute(p *ib.Packet) fault {
 	r := &q.resp
 	if v := p.Info.Verb; v == ib.Read || v == ib.Atomic {
 		return q.keep(p)
 	}
-	if syn := q.receiveData(p); syn != ib.SyndromeACK {
-		return syn
+	if f := q.receiveData(p); f != noFault {
+		return f
 	}
 	r.expected = r.expected.Add(1)
-	r.ackOwed = r.ackOwed || p.BTH.AckReq()
-	return ib.SyndromeACK
+	if p.BTH.AckReq() {
+		q.oweACK()
+	}
+	return noFault
 }
 
 // duplicate answers what was executed before, IBTA 9.7.5.1.1: data is acknowledged again, READs
@@ -144,34 +149,33 @@ func (q *QP) duplicate(p *ib.Packet) frame.Reason {
 	if v := p.Info.Verb; v == ib.Read || v == ib.Atomic {
 		return q.again(p)
 	}
-	q.resp.ackOwed = true
+	q.resp.ackOwed = true // at once: the peer repeats because it waits
 	return frame.NoReason
 }
 
 // receiveData places one packet of a SEND or a WRITE.
-func (q *QP) receiveData(p *ib.Packet) ib.Syndrome {
+func (q *QP) receiveData(p *ib.Packet) fault {
 	r, i := &q.resp, p.Info
-	if (r.verb == ib.NoVerb) != i.Place.Starts() || (r.verb != ib.NoVerb && r.verb != i.Verb) ||
-		!q.lengthFits(len(p.Payload), i.Place) || i.Has.IETH {
-		return ib.NAKInvalidRequest
+	switch {
+	case (r.verb == ib.NoVerb) != i.Place.Starts() || r.verb != ib.NoVerb && r.verb != i.Verb:
+		return faultSequence
+	case i.Has.IETH:
+		return faultOpcode
+	case !q.lengthFits(len(p.Payload), i.Place):
+		return faultPacket
 	}
 	needsReceive := i.Verb == ib.Send && i.Place.Starts() || i.Verb == ib.Write && i.Has.Imm
-	if needsReceive && !r.holds {
-		if !q.takeReceive() {
-			q.counters.OutOfBuffer++
-			return ib.RNR(q.cfg.MinRNRTimer)
-		}
+	if needsReceive && !r.holds && !q.takeReceive() {
+		return faultNotReady
 	}
 	if i.Place.Starts() {
-		if syn := q.begin(p); syn != ib.SyndromeACK {
-			return syn
+		if f := q.begin(p); f != noFault {
+			return f
 		}
 	}
-	if len(p.Payload) > len(r.dest.bytes) {
-		return ib.NAKInvalidRequest
-	}
-	if i.Verb == ib.Write && i.Place.Ends() && len(p.Payload) != len(r.dest.bytes) {
-		return ib.NAKInvalidRequest // shorter than its RETH said
+	if len(p.Payload) > len(r.dest.bytes) ||
+		i.Verb == ib.Write && i.Place.Ends() && len(p.Payload) != len(r.dest.bytes) {
+		return faultMessage // of a WRITE: longer or shorter than its RETH said
 	}
 	if !r.dest.live() {
 		return r.lost()
@@ -182,57 +186,57 @@ func (q *QP) receiveData(p *ib.Packet) ib.Syndrome {
 	if i.Place.Ends() {
 		q.end(p)
 	}
-	return ib.SyndromeACK
+	return noFault
 }
 
 // lengthFits: all packets but the last are full. IBTA 9.7.4.1.6.
 func (q *QP) lengthFits(n int, place ib.Place) bool {
 	switch place {
 	case ib.First, ib.Middle:
-		return n == q.cfg.MTU
+		return n == q.mtu()
 	case ib.Last:
-		return n > 0 && n <= q.cfg.MTU
+		return n > 0 && n <= q.mtu()
 	}
-	return n <= q.cfg.MTU
+	return n <= q.mtu()
 }
 
 // lost is the refusal when a region was deregistered under a message: the peer's own fault if it
 // named it, ours if it is that of a receive.
-func (r *responder) lost() ib.Syndrome {
+func (r *responder) lost() fault {
 	if r.verb == ib.Write {
-		return ib.NAKRemoteAccess
+		return faultAccess
 	}
-	return ib.NAKRemoteOperational
+	return faultLocal
 }
 
 // begin finds out where a new message goes.
-func (q *QP) begin(p *ib.Packet) ib.Syndrome {
+func (q *QP) begin(p *ib.Packet) fault {
 	r := &q.resp
 	if p.Info.Verb == ib.Send {
 		r.dest = r.held.local
 	} else {
-		dest, syn := q.target(p.Info.Verb, p.RETH)
-		if syn != ib.SyndromeACK {
-			return syn
+		dest, f := q.target(p.Info.Verb, p.RETH)
+		if f != noFault {
+			return f
 		}
 		r.dest = dest
 		q.counters.RxWriteRequests++
 	}
 	r.verb, r.first, r.total = p.Info.Verb, p.BTH.PSN(), 0
-	return ib.SyndromeACK
+	return noFault
 }
 
 // target is the memory that a RETH names, if the peer may do that there. IBTA 9.7.4.1.
-func (q *QP) target(verb ib.Verb, h *ib.RETH) (span, ib.Syndrome) {
+func (q *QP) target(verb ib.Verb, h *ib.RETH) (span, fault) {
 	n := h.Length()
 	if n > MaxMessage {
-		return span{}, ib.NAKInvalidRequest
+		return span{}, faultMessage
 	}
-	s, ok := q.mem.remote(q.cfg.PD, Remote{VA: h.VA(), RKey: h.RKey()}, int(n), verb)
+	s, ok := q.mem.remote(q.cfg.pd, Remote{VA: h.VA(), RKey: h.RKey()}, int(n), verb)
 	if !ok {
-		return span{}, ib.NAKRemoteAccess
+		return span{}, faultAccess
 	}
-	return s, ib.SyndromeACK
+	return s, noFault
 }
 
 // end counts the message and completes the receive that it used.
@@ -247,7 +251,8 @@ func (q *QP) end(p *ib.Packet) {
 // completeReceive ends the receive that is held. p, if not nil, is the last packet of the message.
 func (q *QP) completeReceive(s Status, p *ib.Packet) {
 	r := &q.resp
-	c := Completion{ID: r.held.id, QPN: q.cfg.QPN, Op: Receive, Status: s, Bytes: r.total}
+	c := Completion{ID: r.held.id, QPN: q.cfg.qpn, Op: Receive, Status: s, Bytes: r.total,
+		At: q.now}
 	if p != nil {
 		c.Solicited = p.BTH.Solicited()
 		if p.Imm != nil {
@@ -262,25 +267,4 @@ func (q *QP) completeReceive(s Status, p *ib.Packet) {
 	if s != Success {
 		q.counters.RespCQEError++
 	}
-}
-
-// refuse ends the QP after a request that must not be executed; the NAK still goes out.
-func (q *QP) refuse(syn ib.Syndrome) {
-	switch syn {
-	case ib.NAKRemoteAccess:
-		q.counters.RespRemoteAccessErrors++
-	case ib.NAKRemoteOperational:
-		q.counters.RespRemoteOperationalErrors++
-	default:
-		q.counters.RespRemoteInvalidRequest++
-	}
-	if q.resp.holds && q.resp.verb == ib.Send {
-		if syn == ib.NAKRemoteOperational {
-			q.completeReceive(LocalProtection, nil)
-		} else {
-			q.counters.RespLocalLengthError++
-			q.completeReceive(LocalLength, nil)
-		}
-	}
-	q.flush()
 }

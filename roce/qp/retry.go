@@ -24,11 +24,13 @@ func (q *QP) goBack(at seq) {
 // out, which congestion control wants to know.
 func (q *QP) Wake(now unit.Time) (timeout bool) {
 	r := &q.req
+	q.now = now
 	if q.broken() {
 		return false
 	}
-	if r.rnrUntil <= now {
-		r.rnrUntil = unit.Never
+	q.wakeResponder(now)
+	if r.heldUntil <= now {
+		r.heldUntil = unit.Never
 	}
 	if r.deadline > now {
 		return false
@@ -42,9 +44,18 @@ func (q *QP) Wake(now unit.Time) (timeout bool) {
 	return true
 }
 
+// goBackAfter is goBack for what the peer told or showed, which the requester takes its time to
+// follow. It sends nothing meanwhile.
+func (q *QP) goBackAfter(at seq) {
+	q.goBack(q.restart(at))
+	if d := q.cfg.retransmitDelay; d > 0 {
+		q.req.heldUntil = q.now.Add(d)
+	}
+}
+
 // retry spends one retransmission; if none is left it fails the oldest request and the QP.
 func (q *QP) retry(why Status) bool {
-	if q.req.retries >= q.cfg.RetryCount {
+	if q.req.retries >= q.cfg.retryCount {
 		q.fail(why)
 		return false
 	}
@@ -58,6 +69,15 @@ func (q *QP) fail(why Status) {
 		q.completeSend(why)
 	}
 	q.flush()
+}
+
+// FailSend goes to ERR as a request that was to be sent cannot be, for a reason outside of the
+// transport: it completes with why, all others as flushed.
+func (q *QP) FailSend(now unit.Time, why Status) {
+	q.now = now
+	if q.state.sends() {
+		q.failSending(why)
+	}
 }
 
 // failSending ends the request that was to be sent with an error. Those before it are in flight,

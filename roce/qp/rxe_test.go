@@ -8,16 +8,31 @@ import (
 	"net/netip"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
 // The captures are those of roce/ib: Linux rxe talking to itself, as its README tells.
 
 // captured returns the packets of a capture, each a copy.
-func captured(t *testing.T, name string) (frames [][]byte) {
+func captured(t *testing.T, name string) [][]byte {
+	t.Helper()
+	frames, _ := capturedAt(t, name)
+	return frames
+}
+
+// capturedAt returns when they were captured too, from the first on.
+func capturedAt(t *testing.T, name string) (frames [][]byte, times []unit.Time) {
+	t.Helper()
+	return readCapture(t, name)
+}
+
+func readCapture(t fataler, name string) (frames [][]byte, times []unit.Time) {
 	t.Helper()
 	f, err := os.Open("../ib/testdata/" + name)
 	if err != nil {
@@ -28,20 +43,32 @@ func captured(t *testing.T, name string) (frames [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var start time.Time
 	for {
-		b, _, err := r.ReadPacketData()
+		b, info, err := r.ReadPacketData()
 		if errors.Is(err, io.EOF) {
-			return frames
+			return frames, times
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames = append(frames, b)
+		if len(frames) == 0 {
+			start = info.Timestamp
+		}
+		frames, times = append(frames, b), append(times, unit.Time(info.Timestamp.Sub(start)))
 	}
 }
 
+// sourceOf is who sent a packet.
+func sourceOf(b []byte) netip.Addr {
+	if l4Of(b) == wire.EthernetLen+wire.IPv4Len {
+		return netip.AddrFrom4([4]byte(b[26:30]))
+	}
+	return netip.AddrFrom16([16]byte(b[22:38]))
+}
+
 // transport is what a QP decides of a packet: BTH to the end of the padding.
-func transport(b []byte) []byte { return b[14+20+8 : len(b)-ib.ICRCLen] }
+func transport(b []byte) []byte { return b[l4Of(b)+wire.UDPLen : len(b)-ib.ICRCLen] }
 
 // adopt gives the side's region the key and address that the capture has.
 func (s *side) adopt(key uint32, va uint64) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/roce/ib"
@@ -21,13 +22,15 @@ var update = flag.Bool("update", false, "write the scenarios' output anew")
 // TestScenarios plays testdata/*.txt. A line that starts with "> " is a command, what follows is
 // what it prints, and other lines that start with "#" are comment. Commands:
 //
-//	new [credits] [go_back_0] [psn N]   a connects to b at path MTU 256
-//	post OP SIZE    a gets a work request
-//	receive SIZE    b gets a receive
-//	a [lose]        a sends its next packet, which is delivered or lost
-//	b [lose]        the same for b: an ACK or NAK first, else part of an answer to a READ
-//	wait            the time of a's next deadline comes
-//	poll            the completions of both
+//	new [KEY=VALUE ...]  a connects to b at path MTU 256; both have what optionsOf reads
+//	post OP SIZE [fence] a gets a work request
+//	receive SIZE         b gets a receive
+//	a [lose|hold]        a sends its next packet, which is delivered, lost, or kept on its way
+//	b [lose|hold]        the same for b: an ACK or NAK first, else part of an answer to a READ
+//	deliver              what is held arrives
+//	repeat               what a sent last arrives once more
+//	wait [b]             the time of a's next deadline comes, or of b's
+//	poll                 the completions of both
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -57,6 +60,8 @@ type script struct {
 	out  bytes.Buffer
 	a, b *side
 	now  unit.Time
+	last []byte // that a sent
+	held []flight
 }
 
 func play(t *testing.T, text []byte) []byte {
@@ -77,27 +82,33 @@ func play(t *testing.T, text []byte) []byte {
 }
 
 func (s *script) do(words []string) error {
-	lost := words[len(words)-1] == "lose"
+	how := words[len(words)-1]
 	switch words[0] {
 	case "new":
 		return s.start(words[1:])
 	case "post":
-		return s.post(words[1], words[2])
+		return s.post(words[1], words[2], how == "fence")
 	case "receive":
 		n, _ := strconv.Atoi(words[1])
-		return s.b.PostReceive(ReceiveWR{Local: s.b.local(8192, n)})
+		return s.b.PostReceive(s.now, ReceiveWR{Local: s.b.local(8192, n)})
 	case "a":
-		s.send("a", s.a.next(s.now), s.b, lost)
+		s.last = s.a.next(s.now)
+		s.send("a", s.last, s.b, how)
 	case "b":
 		p := s.b.answer()
 		if p == nil {
 			p = s.b.next(s.now)
 		}
-		s.send("b", p, s.a, lost)
+		s.send("b", p, s.a, how)
+	case "deliver":
+		for _, f := range s.held {
+			s.receive(f.to, f.data)
+		}
+		s.held = nil
+	case "repeat":
+		s.receive(s.b, s.last)
 	case "wait":
-		fmt.Fprintf(&s.out, "+%v", s.a.Deadline().Sub(s.now))
-		s.now = s.a.Deadline()
-		fmt.Fprintln(&s.out, map[bool]string{true: ": timeout"}[s.a.Wake(s.now)])
+		s.wait(how)
 	case "poll":
 		s.poll("a", s.a)
 		s.poll("b", s.b)
@@ -107,20 +118,24 @@ func (s *script) do(words []string) error {
 	return nil
 }
 
-func (s *script) start(words []string) error {
-	first := ib.PSN(100)
+func (s *script) wait(who string) {
+	from := s.a
+	if who == "b" {
+		from = s.b
+	}
+	fmt.Fprintf(&s.out, "+%v", from.Deadline().Sub(s.now))
+	s.now = from.Deadline()
+	fmt.Fprintln(&s.out, map[bool]string{true: ": timeout"}[from.Wake(s.now)])
+}
+
+func (s *script) start(options []string) error {
+	cfg, first, err := optionsOf(options)
+	if err != nil {
+		return err
+	}
 	change := func(c *Config) {
-		for i, w := range words {
-			switch w {
-			case "credits":
-				c.Credits = true
-			case "go_back_0":
-				c.Recovery = GoBack0
-			case "psn":
-				n, _ := strconv.ParseUint(words[i+1], 0, 24)
-				first = ib.PSN(n)
-			}
-		}
+		cfg.QPN, cfg.PD, cfg.MTU, cfg.SendQueue, cfg.ReceiveQueue = c.QPN, 1, 256, 8, 8
+		*c = cfg
 	}
 	s.a, s.b = newSide(s, 0, change), newSide(s, 1, change)
 	connect(s, s.a, s.b, first, 7)
@@ -129,22 +144,63 @@ func (s *script) start(words []string) error {
 	return nil
 }
 
-func (s *script) post(op, size string) error {
+// optionsOf reads what both QPs have: psn, the first of a's; and by their names in configuration
+// what is not as by default.
+func optionsOf(options []string) (c Config, first ib.PSN, err error) {
+	c, first = DefaultConfig(), 100
+	for _, o := range options {
+		key, value, _ := strings.Cut(o, "=")
+		n, _ := strconv.ParseUint(value, 0, 24)
+		d, _ := time.ParseDuration(value)
+		switch key {
+		case "psn":
+			first = ib.PSN(n)
+		case "credits":
+			c.Credits = true
+		case "recovery":
+			err = c.Recovery.UnmarshalText([]byte(value))
+		case "out_of_order":
+			err = c.OutOfOrder.UnmarshalText([]byte(value))
+		case "ack_packets":
+			c.AckCoalesce.Packets = int(n)
+		case "ack_delay":
+			c.AckCoalesce.Delay = d
+		case "nak_delay":
+			c.NAKDelay = d
+		case "retransmit_delay":
+			c.RetransmitDelay = d
+		case "retry_count":
+			c.RetryCount = uint8(n)
+		case "rnr_retry":
+			c.RNRRetry = uint8(n)
+		case "read_depth":
+			c.ReadDepth = int(n)
+		default:
+			err = fmt.Errorf("option %q", o)
+		}
+		if err != nil {
+			return c, first, err
+		}
+	}
+	return c, first, nil
+}
+
+func (s *script) post(op, size string, fence bool) error {
 	n, err := strconv.Atoi(size)
 	if err != nil {
 		return err
 	}
 	for o, name := range opNames {
 		if name == op {
-			return s.a.Post(WR{Op: Op(o), Local: s.a.local(0, n), Remote: s.b.remote(0),
-				Atomic: ib.AtomicOperands{SwapAdd: 1}})
+			return s.a.Post(s.now, WR{Op: Op(o), Local: s.a.local(0, n), Remote: s.b.remote(0),
+				Atomic: ib.AtomicOperands{SwapAdd: 1}, Fence: fence})
 		}
 	}
 	return fmt.Errorf("operation %q", op)
 }
 
 // send prints a packet and hands it over, if it is not lost.
-func (s *script) send(who string, b []byte, to *side, lost bool) {
+func (s *script) send(who string, b []byte, to *side, how string) {
 	if b == nil {
 		fmt.Fprintln(&s.out, who, "has nothing to send")
 		return
@@ -163,11 +219,19 @@ func (s *script) send(who string, b []byte, to *side, lost bool) {
 	if p.BTH.AckReq() {
 		fmt.Fprint(&s.out, " AckReq")
 	}
-	if lost {
+	switch how {
+	case "lose":
 		fmt.Fprintln(&s.out, " LOST")
-		return
+	case "hold":
+		fmt.Fprintln(&s.out, " held")
+		s.held = append(s.held, flight{to: to, data: b})
+	default:
+		fmt.Fprintln(&s.out)
+		s.receive(to, b)
 	}
-	fmt.Fprintln(&s.out)
+}
+
+func (s *script) receive(to *side, b []byte) {
 	if why := to.receive(s, s.now, b); why != 0 {
 		fmt.Fprintln(&s.out, "dropped:", why)
 	}

@@ -27,7 +27,7 @@ func TestCompletionQueueOverrun(t *testing.T) {
 	if !a.CQ().Overrun() || a.next(0) != nil || a.State() != StateErr {
 		t.Errorf("overrun %v, %v", a.CQ().Overrun(), a.State())
 	}
-	if err := a.Post(WR{Op: Write, Local: a.local(0, 9)}); !errors.Is(err, ErrState) {
+	if err := a.Post(0, WR{Op: Write, Local: a.local(0, 9)}); !errors.Is(err, ErrState) {
 		t.Error(err)
 	}
 	wantStatus(t, a.polled(), Success, Success, Success)
@@ -38,7 +38,7 @@ func TestCompletionEvents(t *testing.T) {
 	a, b := pair(t, nil)
 	send := func(solicited bool) {
 		t.Helper()
-		if err := b.PostReceive(ReceiveWR{Local: b.local(0, 9)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 9)}); err != nil {
 			t.Fatal(err)
 		}
 		a.post(t, WR{Op: Send, Local: a.local(0, 9), Solicited: solicited})
@@ -65,10 +65,10 @@ func TestCompletionEvents(t *testing.T) {
 	send(true)
 	want("solicited", true)
 	b.CQ().Arm(NotifySolicited)
-	if err := b.PostReceive(ReceiveWR{Local: b.local(0, 9)}); err != nil {
+	if err := b.PostReceive(0, ReceiveWR{Local: b.local(0, 9)}); err != nil {
 		t.Fatal(err)
 	}
-	b.Fail()
+	b.Fail(0)
 	want("an error", true)
 }
 
@@ -93,7 +93,7 @@ func TestSharedReceiveQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	connect(t, c, d2, 3, 4)
-	if err := b.PostReceive(ReceiveWR{}); !errors.Is(err, ErrOp) {
+	if err := b.PostReceive(0, ReceiveWR{}); !errors.Is(err, ErrOp) {
 		t.Error(err)
 	}
 	for i := range 3 {
@@ -131,9 +131,32 @@ func TestSharedReceiveQueue(t *testing.T) {
 	if p := opened(t, b.answer()); !p.AETH.Syndrome().IsRNR() {
 		t.Errorf("%v from an empty queue", p.AETH.Syndrome())
 	}
-	b.Fail()
+	b.Fail(0)
 	wantStatus(t, b.polled(), Success) // and nothing of the shared queue is flushed
 	if why := b.receive(t, 0, a.nak(0, 0)); why != frame.DropUnknownQP {
 		t.Error(why)
 	}
+}
+
+// IBTA 10.2.6: a queue that has lost a completion takes every QP that uses it to ERR, also one
+// that had no part in it, at the next thing that happens to it.
+func TestSharedCompletionQueueOverrun(t *testing.T) {
+	a, b := pair(t, nil)
+	c, d := pair(t, nil)
+	a.cq = NewOverrunCQ(1)
+	c.cq = a.cq
+	for range 2 {
+		a.post(t, WR{Op: Write, Local: a.local(0, 9), Remote: b.remote(0)})
+		b.receive(t, 0, a.next(0))
+		a.receive(t, 0, b.answer())
+	}
+	if c.State() != StateRTS {
+		t.Fatal("told before it was called")
+	}
+	d.post(t, WR{Op: Write, Local: d.local(0, 9), Remote: c.remote(0)})
+	if why := c.receive(t, 0, d.next(0)); why != frame.DropUnknownQP || c.State() != StateErr ||
+		c.counters.NotReady != 1 {
+		t.Errorf("%v in %v", why, c.State())
+	}
+	sameBytes(t, "placed", c.region.Bytes, make([]byte, regionSize))
 }

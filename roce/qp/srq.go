@@ -32,7 +32,7 @@ func (s *SRQ) Post(wr ReceiveWR) error {
 func (s *SRQ) Len() int { return s.queue.len() }
 
 // Arm asks to be told when fewer than limit receives are left; zero asks nothing. It holds for
-// one time. IBTA 10.2.9.4.
+// one time: ibv_modify_srq(3), IBV_SRQ_LIMIT.
 func (s *SRQ) Arm(limit int) { s.limit, s.low = limit, false }
 
 // LimitReached reports, once, that the limit was fallen below.
@@ -48,7 +48,7 @@ func (q *QP) UseSRQ(s *SRQ) error {
 	if q.state != StateReset {
 		return ErrState
 	}
-	if s != nil && s.pd != q.cfg.PD {
+	if s != nil && s.pd != q.cfg.pd {
 		return ErrLocal
 	}
 	q.srq = s
@@ -70,8 +70,13 @@ func (q *QP) takeReceive() bool {
 		return false
 	}
 	q.resp.take(&s.queue)
+	s.taken()
+	return true
+}
+
+// taken sees whether the receive that was just taken was one too many for the limit.
+func (s *SRQ) taken() {
 	if s.queue.len() < s.limit {
 		s.limit, s.low = 0, true
 	}
-	return true
 }

@@ -3,7 +3,7 @@ package qp
 import (
 	"fmt"
 
-	"github.com/rocelab/rocelab/roce/ib"
+	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 // State is that of a queue pair. IBTA 10.3.1, figure 124.
@@ -37,23 +37,29 @@ func (s State) sends() bool { return s == StateRTS || s == StateSQD }
 // Init goes from RESET to INIT: receives may be posted.
 func (q *QP) Init() error { return q.enter(StateReset, StateInit) }
 
-// ReadyToReceive goes from INIT to RTR: the peer sends from its QP remote, starting at psn.
-func (q *QP) ReadyToReceive(remote ib.QPN, psn ib.PSN) error {
-	if err := q.enter(StateInit, StateRTR); err != nil {
+// ReadyToReceive goes from INIT to RTR: the peer may send. With an attribute out of its range the
+// state stays.
+func (q *QP) ReadyToReceive(a ReceiveAttributes) error {
+	if err := q.may(StateInit, StateRTR); err != nil {
 		return err
 	}
-	q.remote, q.resp.expected = remote, psn
+	if err := q.adoptReceive(a); err != nil {
+		return err
+	}
+	q.state = StateRTR
 	return nil
 }
 
-// ReadyToSend goes from RTR to RTS: we send starting at psn.
-func (q *QP) ReadyToSend(psn ib.PSN) error {
-	if err := q.enter(StateRTR, StateRTS); err != nil {
+// ReadyToSend goes from RTR to RTS: we may send. With an attribute out of its range the state
+// stays.
+func (q *QP) ReadyToSend(a SendAttributes) error {
+	if err := q.may(StateRTR, StateRTS); err != nil {
 		return err
 	}
-	r := &q.req
-	first := seq(psn)
-	r.unacked, r.next, r.highest, r.posted = first, first, first, first
+	if err := q.adoptSend(a); err != nil {
+		return err
+	}
+	q.state = StateRTS
 	return nil
 }
 
@@ -80,17 +86,26 @@ func (q *QP) Reset() {
 
 // Fail goes to ERR: every work request completes as flushed, and no answer goes out any more. In
 // RESET there is nothing to fail.
-func (q *QP) Fail() {
+func (q *QP) Fail(now unit.Time) {
+	q.now = now
 	if q.state != StateReset {
 		q.flush()
-		q.resp.nak, q.resp.ackOwed, q.resp.due = 0, false, q.resp.kept.tail
+		q.resp.nak, q.resp.due = 0, q.resp.kept.tail
+		q.resp.acknowledged()
 	}
 }
 
 func (q *QP) enter(from, to State) error {
-	if q.state != from {
-		return fmt.Errorf("QP %v to %v: %w: %v", q.cfg.QPN, to, ErrState, q.state)
+	err := q.may(from, to)
+	if err == nil {
+		q.state = to
 	}
-	q.state = to
+	return err
+}
+
+func (q *QP) may(from, to State) error {
+	if q.state != from {
+		return fmt.Errorf("QP %v to %v: %w: %v", q.cfg.qpn, to, ErrState, q.state)
+	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 func inState(t *testing.T, want State) *side {
 	t.Helper()
 	s := newSide(t, 0, nil)
-	steps := []func() error{s.Init, func() error { return s.ReadyToReceive(1, 2) },
-		func() error { return s.ReadyToSend(3) }, s.Drain}
+	steps := []func() error{s.Init, func() error { return s.ReadyToReceive(s.receives(1, 2)) },
+		func() error { return s.ReadyToSend(s.sends(3)) }, s.Drain}
 	if want == StateErr {
-		steps = append(steps[:1], func() error { s.Fail(); return nil })
+		steps = append(steps[:1], func() error { s.Fail(0); return nil })
 	} else {
 		steps = steps[:want]
 	}
@@ -42,15 +42,15 @@ func TestTransitions(t *testing.T) {
 	}{
 		{"Init", func(s *side) error { return s.Init() },
 			[6]State{StateInit, no, no, no, no, no}},
-		{"ReadyToReceive", func(s *side) error { return s.ReadyToReceive(1, 2) },
+		{"ReadyToReceive", func(s *side) error { return s.ReadyToReceive(s.receives(1, 2)) },
 			[6]State{no, StateRTR, no, no, no, no}},
-		{"ReadyToSend", func(s *side) error { return s.ReadyToSend(3) },
+		{"ReadyToSend", func(s *side) error { return s.ReadyToSend(s.sends(3)) },
 			[6]State{no, no, StateRTS, no, no, no}},
 		{"Drain", func(s *side) error { return s.Drain() },
 			[6]State{no, no, no, StateSQD, no, no}},
 		{"Resume", func(s *side) error { return s.Resume() },
 			[6]State{no, no, no, no, StateRTS, no}},
-		{"Fail", func(s *side) error { s.Fail(); return nil },
+		{"Fail", func(s *side) error { s.Fail(0); return nil },
 			[6]State{StateReset, StateErr, StateErr, StateErr, StateErr, StateErr}},
 		{"Reset", func(s *side) error { s.Reset(); return nil }, [6]State{}},
 	} {
@@ -90,10 +90,10 @@ func TestWhatStatesAllow(t *testing.T) {
 			c.answerable {
 			t.Errorf("%v: an old ACK: %v", c.state, why)
 		}
-		if err := s.Post(WR{Local: s.local(0, 1)}); (err == nil) != c.send {
+		if err := s.Post(0, WR{Local: s.local(0, 1)}); (err == nil) != c.send {
 			t.Errorf("%v: Post: %v", c.state, err)
 		}
-		if err := s.PostReceive(ReceiveWR{Local: s.local(0, 1)}); (err == nil) != c.receive {
+		if err := s.PostReceive(0, ReceiveWR{Local: s.local(0, 1)}); (err == nil) != c.receive {
 			t.Errorf("%v: PostReceive: %v", c.state, err)
 		}
 		if s.Pending(0) != (c.state == StateRTS) {
@@ -137,7 +137,7 @@ func TestFailAndReset(t *testing.T) {
 		a, b := pair(t, nil)
 		for range 3 {
 			a.post(t, WR{Op: Read, Local: a.local(0, 9), Remote: b.remote(0)})
-			if err := a.PostReceive(ReceiveWR{Local: a.local(0, 9)}); err != nil {
+			if err := a.PostReceive(0, ReceiveWR{Local: a.local(0, 9)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -147,8 +147,8 @@ func TestFailAndReset(t *testing.T) {
 			b.Reset()
 			wantStatus(t, a.polled())
 		} else {
-			a.Fail()
-			b.Fail()
+			a.Fail(0)
+			b.Fail(0)
 			wantStatus(t, a.polled(), Flushed, Flushed, Flushed, Flushed, Flushed, Flushed)
 			a.Reset()
 			b.Reset()

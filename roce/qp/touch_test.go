@@ -6,7 +6,7 @@ import "testing"
 func TestTouches(t *testing.T) {
 	for _, op := range []Op{Write, Send} {
 		a, b := pair(t, nil)
-		if err := b.PostReceive(ReceiveWR{Local: b.local(1000, 600)}); err != nil {
+		if err := b.PostReceive(0, ReceiveWR{Local: b.local(1000, 600)}); err != nil {
 			t.Fatal(err)
 		}
 		a.post(t, WR{Op: op, Local: a.local(0, 600), Remote: b.remote(1000)})

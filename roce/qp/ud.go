@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/roce/ib"
 )
@@ -49,8 +50,10 @@ type UD struct {
 	counters *Counters
 	state    State
 	psn      ib.PSN
+	now      unit.Time // of the call under way, for completions
 	sends    queue[udWQE]
 	receives queue[receiveWQE]
+	srq      *SRQ // nil: receives are its own
 }
 
 type udWQE struct {
@@ -65,6 +68,19 @@ const ownQKey = 1 << 31
 func NewUD(cfg UDConfig, mem *Memory, cq *CQ, counters *Counters) *UD {
 	return &UD{cfg: cfg, mem: mem, cq: cq, counters: counters,
 		sends: newQueue[udWQE](cfg.SendQueue), receives: newQueue[receiveWQE](cfg.ReceiveQueue)}
+}
+
+// UseSRQ makes a QP in RESET take its receives from s, which must be of its domain, or from its
+// own queue if s is nil. A datagram for which none is left is dropped.
+func (u *UD) UseSRQ(s *SRQ) error {
+	if u.state != StateReset {
+		return ErrState
+	}
+	if s != nil && s.pd != u.cfg.PD {
+		return ErrLocal
+	}
+	u.srq = s
+	return nil
 }
 
 // State is where in its life the QP is.
@@ -86,7 +102,8 @@ func (u *UD) ReadyToSend(psn ib.PSN) error {
 }
 
 // Fail goes to ERR, where all work completes as flushed.
-func (u *UD) Fail() {
+func (u *UD) Fail(now unit.Time) {
+	u.now = now
 	if u.state == StateReset {
 		return
 	}
@@ -95,7 +112,7 @@ func (u *UD) Fail() {
 		u.completeSend(Flushed)
 	}
 	for u.receives.len() > 0 {
-		u.completeReceive(Completion{Status: Flushed})
+		u.completeReceive(&u.receives, Completion{Status: Flushed})
 	}
 }
 
@@ -108,7 +125,8 @@ func (u *UD) enter(from, to State) error {
 }
 
 // Post appends a datagram to the send queue.
-func (u *UD) Post(wr UDWR) error {
+func (u *UD) Post(now unit.Time, wr UDWR) error {
+	u.now = now
 	if wr.Local.Length < 0 || wr.Local.Length > u.cfg.MTU {
 		return ErrLength
 	}
@@ -130,9 +148,13 @@ func (u *UD) Post(wr UDWR) error {
 }
 
 // PostReceive appends a buffer for one datagram, with GRHLen bytes in front.
-func (u *UD) PostReceive(wr ReceiveWR) error {
+func (u *UD) PostReceive(now unit.Time, wr ReceiveWR) error {
+	u.now = now
 	if u.state < StateInit {
 		return ErrState
+	}
+	if u.srq != nil {
+		return ErrOp
 	}
 	local, ok := u.mem.local(u.cfg.PD, wr.Local, true)
 	if !ok {
@@ -143,7 +165,7 @@ func (u *UD) PostReceive(wr ReceiveWR) error {
 	}
 	*u.receives.push() = receiveWQE{wr.ID, local}
 	if u.state == StateErr {
-		u.completeReceive(Completion{Status: Flushed})
+		u.completeReceive(&u.receives, Completion{Status: Flushed})
 	}
 	return nil
 }
@@ -153,14 +175,15 @@ func (u *UD) Pending() bool { return u.state == StateRTS && u.sends.len() > 0 }
 
 // Next fills in the next datagram, tells whom it goes to, and completes it: nothing more is ever
 // heard of it. o.Payload is memory of the work request, to be copied at once.
-func (u *UD) Next(o *ib.Outgoing) (to Address, ok bool) {
+func (u *UD) Next(now unit.Time, o *ib.Outgoing) (to Address, ok bool) {
+	u.now = now
 	if !u.Pending() {
 		return to, false
 	}
 	w := u.sends.at(u.sends.head)
 	if !w.local.live() {
 		u.completeSend(LocalProtection)
-		u.Fail()
+		u.Fail(now)
 		return to, false
 	}
 	to = w.wr.To
@@ -179,11 +202,18 @@ func (u *UD) Next(o *ib.Outgoing) (to Address, ok bool) {
 
 // Receive takes a datagram whose ICRC is right. One that is not for us, or that nothing is
 // posted for, is dropped: nobody is told but the counters. IBTA 9.8.3, 9.6.1.
-func (u *UD) Receive(p *ib.Packet) frame.Reason {
+func (u *UD) Receive(now unit.Time, p *ib.Packet) frame.Reason {
+	u.now = now
 	if u.state != StateRTR && u.state != StateRTS {
+		u.counters.NotReady++
 		return frame.DropUnknownQP
 	}
-	if p.Info.Transport != ib.UD || len(p.Payload) > u.cfg.MTU {
+	if p.Info.Transport != ib.UD {
+		u.counters.BadTransport++
+		return frame.DropUnexpected
+	}
+	if len(p.Payload) > u.cfg.MTU {
+		u.counters.BadLength++
 		return frame.DropUnexpected
 	}
 	if !ib.SamePartition(p.BTH.PKey(), u.cfg.PKey) {
@@ -194,44 +224,66 @@ func (u *UD) Receive(p *ib.Packet) frame.Reason {
 		u.counters.BadQKey++
 		return frame.DropUnexpected
 	}
-	if u.receives.len() == 0 {
+	return u.place(p)
+}
+
+// place puts a datagram into the first receive, own or shared. One of an SRQ gets its place in the
+// completion queue now; if there is none the datagram is lost too.
+func (u *UD) place(p *ib.Packet) frame.Reason {
+	from := &u.receives
+	if u.srq != nil {
+		from = &u.srq.queue
+	}
+	if from.len() == 0 {
 		u.counters.OutOfBuffer++
 		return frame.DropUnexpected
 	}
-	local := &u.receives.at(u.receives.head).local
+	local := &from.at(from.head).local
 	if len(local.bytes) < GRHLen+len(p.Payload) || !local.live() {
 		u.counters.RespLocalLengthError++
 		return frame.DropUnexpected
 	}
-	u.deliver(local.bytes, p)
+	if u.srq != nil && !u.cq.reserve() {
+		u.counters.OutOfBuffer++
+		return frame.DropUnexpected
+	}
+	c := u.deliver(local.bytes, p)
+	u.completeReceive(from, c)
+	if u.srq != nil {
+		u.srq.taken()
+	}
 	return frame.NoReason
 }
 
-func (u *UD) deliver(dst []byte, p *ib.Packet) {
+// deliver copies a datagram and says what its receive completes with.
+func (u *UD) deliver(dst []byte, p *ib.Packet) (c Completion) {
 	h := p.NetworkHeader()
 	clear(dst[:GRHLen-len(h)])
 	copy(dst[GRHLen-len(h):], h)
 	copy(dst[GRHLen:], p.Payload)
-	c := Completion{Bytes: GRHLen + len(p.Payload), SourceQP: p.DETH.SourceQP(),
+	c = Completion{Bytes: GRHLen + len(p.Payload), SourceQP: p.DETH.SourceQP(),
 		Solicited: p.BTH.Solicited()}
 	if p.Imm != nil {
 		c.Imm, c.HasImm = p.Imm.Value(), true
 	}
-	u.completeReceive(c)
+	return c
 }
 
 func (u *UD) completeSend(s Status) {
 	w := u.sends.at(u.sends.head)
 	u.sends.head++
-	c := Completion{ID: w.wr.ID, QPN: u.cfg.QPN, Op: Send, Status: s, Bytes: len(w.local.bytes)}
+	c := Completion{ID: w.wr.ID, QPN: u.cfg.QPN, Op: Send, Status: s, Bytes: len(w.local.bytes),
+		At: u.now}
 	if w.wr.HasImm {
 		c.Op = SendImm
 	}
 	u.cq.push(c)
 }
 
-func (u *UD) completeReceive(c Completion) {
-	c.ID, c.QPN, c.Op = u.receives.at(u.receives.head).id, u.cfg.QPN, Receive
-	u.receives.head++
+// completeReceive ends the first receive of a queue.
+func (u *UD) completeReceive(from *queue[receiveWQE], c Completion) {
+	c.ID, c.QPN, c.Op = from.at(from.head).id, u.cfg.QPN, Receive
+	c.At = u.now
+	from.head++
 	u.cq.push(c)
 }

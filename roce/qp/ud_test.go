@@ -59,11 +59,11 @@ func TestDatagramsAreRxes(t *testing.T) {
 		s.psn = p.BTH.PSN()
 		copy(s.region.Bytes, p.Payload)
 		to := Address{Handle: 9, QPN: p.BTH.DestQP(), QKey: p.DETH.QKey()}
-		if err := s.Post(UDWR{ID: 3, Local: s.local(0, len(p.Payload)), To: to}); err != nil {
+		if err := s.Post(0, UDWR{ID: 3, Local: s.local(0, len(p.Payload)), To: to}); err != nil {
 			t.Fatal(err)
 		}
 		var o ib.Outgoing
-		if got, ok := s.Next(&o); !ok || got != to {
+		if got, ok := s.Next(0, &o); !ok || got != to {
 			t.Fatalf("to %+v, %v", got, ok)
 		}
 		h := ib.NewHeaders(ib.Endpoints{Source: netip.MustParseAddr("10.9.0.1"),
@@ -73,10 +73,10 @@ func TestDatagramsAreRxes(t *testing.T) {
 		if !bytes.Equal(transport(got), transport(b)) {
 			t.Errorf("datagram\n got %x\nwant %x", transport(got), transport(b))
 		}
-		if err := s.PostReceive(ReceiveWR{ID: 5, Local: s.local(2000, 2000)}); err != nil {
+		if err := s.PostReceive(0, ReceiveWR{ID: 5, Local: s.local(2000, 2000)}); err != nil {
 			t.Fatal(err)
 		}
-		if why := s.Receive(&p); why != frame.NoReason {
+		if why := s.Receive(0, &p); why != frame.NoReason {
 			t.Fatal(why)
 		}
 		cs := s.polled()
@@ -114,7 +114,7 @@ func TestDatagramsDropped(t *testing.T) {
 	} {
 		s := newUD(t, UDConfig{QPN: 17, QKey: 7, PKey: 0xffff})
 		for range c.buffers {
-			if err := s.PostReceive(ReceiveWR{Local: s.local(0, 100)}); err != nil {
+			if err := s.PostReceive(0, ReceiveWR{Local: s.local(0, 100)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,7 +125,7 @@ func TestDatagramsDropped(t *testing.T) {
 		if !ok {
 			t.Fatal("own packet refused")
 		}
-		if why := s.Receive(&p); why != c.want || c.count(&s.counters) != 1 {
+		if why := s.Receive(0, &p); why != c.want || c.count(&s.counters) != 1 {
 			t.Errorf("%s: %v, %+v", c.name, why, s.counters)
 		}
 		if cs := s.polled(); c.want == frame.NoReason && (len(cs) != 1 || cs[0].Imm != 77 ||
@@ -138,36 +138,36 @@ func TestDatagramsDropped(t *testing.T) {
 // The controlled Q_Key, bounds, states and flush.
 func TestUDQueues(t *testing.T) {
 	s := newUD(t, UDConfig{QPN: 1, QKey: 0x80010000, PKey: 0xffff})
-	if err := s.Post(UDWR{Local: s.local(0, 1025)}); !errors.Is(err, ErrLength) {
+	if err := s.Post(0, UDWR{Local: s.local(0, 1025)}); !errors.Is(err, ErrLength) {
 		t.Errorf("beyond the MTU: %v", err)
 	}
-	if err := s.Post(UDWR{Local: s.local(8000, 193)}); !errors.Is(err, ErrLocal) {
+	if err := s.Post(0, UDWR{Local: s.local(8000, 193)}); !errors.Is(err, ErrLocal) {
 		t.Errorf("beyond the region: %v", err)
 	}
 	for range 4 {
-		if err := s.Post(UDWR{To: Address{QKey: 1 << 31}}); err != nil {
+		if err := s.Post(0, UDWR{To: Address{QKey: 1 << 31}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Post(UDWR{}); !errors.Is(err, ErrQueueFull) {
+	if err := s.Post(0, UDWR{}); !errors.Is(err, ErrQueueFull) {
 		t.Errorf("fifth of four: %v", err)
 	}
 	var o ib.Outgoing
-	if _, ok := s.Next(&o); !ok || o.UD.QKey != 0x80010000 || o.PSN != 0 {
+	if _, ok := s.Next(0, &o); !ok || o.UD.QKey != 0x80010000 || o.PSN != 0 {
 		t.Errorf("%+v", o)
 	}
-	s.Fail()
+	s.Fail(0)
 	wantStatus(t, s.polled(), Success, Flushed, Flushed, Flushed)
 	for _, err := range []error{s.Init(), s.ReadyToReceive(), s.ReadyToSend(1)} {
 		if !errors.Is(err, ErrState) {
 			t.Errorf("from ERR: %v", err)
 		}
 	}
-	if s.Post(UDWR{}) != nil || s.PostReceive(ReceiveWR{}) != nil {
+	if s.Post(0, UDWR{}) != nil || s.PostReceive(0, ReceiveWR{}) != nil {
 		t.Error("ERR takes work, to flush it")
 	}
 	wantStatus(t, s.polled(), Flushed, Flushed)
-	if (NewUD(UDConfig{}, nil, NewCQ(1), nil)).Post(UDWR{}) == nil {
+	if (NewUD(UDConfig{}, nil, NewCQ(1), nil)).Post(0, UDWR{}) == nil {
 		t.Error("posted in RESET")
 	}
 }

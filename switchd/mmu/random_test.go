@@ -85,7 +85,7 @@ func (p *pair) admit(t *rapid.T) {
 
 func (p *pair) release(t *rapid.T) {
 	if len(p.m.in) == 0 {
-		t.Skip("nothing is stored")
+		return // nothing is stored
 	}
 	i := rapid.IntRange(0, len(p.m.in)-1).Draw(t, "which")
 	p.b.Release(p.m.in[i].where(), p.m.in[i].n)

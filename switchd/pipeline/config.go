@@ -37,6 +37,8 @@ type Port struct {
 	Name string
 	Rate unit.Rate
 	MAC  wire.MAC // source of the PFC frames it sends
+	// MaxFrame is the longest frame that it takes and sends; 0: any.
+	MaxFrame unit.Bytes
 
 	// PFCSend are the priorities that it pauses, PFCObey those that can pause it. They are the
 	// same but in an asymmetric setting.
@@ -102,6 +104,10 @@ func (c *Config) validatePort(p *Port) error {
 	var faults []error
 	if p.Rate <= 0 {
 		faults = append(faults, fmt.Errorf("rate %v, want it positive", p.Rate))
+	}
+	if p.MaxFrame != 0 && p.MaxFrame < wire.MinFrame {
+		faults = append(faults, fmt.Errorf("longest frame %v, want at least %v", p.MaxFrame,
+			wire.MinFrame))
 	}
 	mapped := p.Map.Validate()
 	faults = append(faults, p.Classify.Validate(), mapped, p.Scheduler.Validate(),

@@ -79,6 +79,10 @@ func (s *Switch) enqueue(now unit.Time, p, out *port, f *frame.Frame) {
 		s.refuse(out, q, f, frame.DropLinkDown)
 		return
 	}
+	if f.Len() > out.longest {
+		s.refuse(out, q, f, frame.DropOversize)
+		return
+	}
 	if out.watch.drain.Has(to) {
 		s.refuseStormed(out, to, f)
 		return

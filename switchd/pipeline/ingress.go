@@ -43,6 +43,9 @@ func (s *Switch) classify(_ unit.Time, p *port, f *frame.Frame) verdict {
 	if c.Kind == frame.Malformed {
 		return verdict{why: frame.DropMalformed}
 	}
+	if f.Len() > p.longest {
+		return verdict{why: frame.DropOversize}
+	}
 	if c.Kind == frame.CNM {
 		c.TC = p.cnmTC
 	}

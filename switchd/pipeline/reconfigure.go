@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -99,7 +100,10 @@ func (s *Switch) configure(now unit.Time, cfg Config) {
 // configure puts the settings of a port into effect. What has state of its own is made anew only if
 // it was set differently before.
 func (p *port) configure(now unit.Time, old, c *Port) {
-	p.name, p.isolated = c.Name, c.Isolated
+	p.name, p.isolated, p.longest = c.Name, c.Isolated, c.MaxFrame
+	if p.longest == 0 {
+		p.longest = math.MaxInt64
+	}
 	p.classify, p.qmap = c.Classify, c.Map
 	for tc := range p.lossless {
 		p.lossless[tc] = c.lossless(uint8(tc))

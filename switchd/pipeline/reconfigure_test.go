@@ -39,11 +39,13 @@ var settings = map[string]func(*Config){
 	"Config.Telemetry": func(c *Config) {
 		c.Telemetry = Telemetry{Queues: 0xff, Hops: 2, MaxFrame: 1500}
 	},
-	"Config.Seed":  func(c *Config) { c.Seed = 2 },
-	"Port.Rate":    everyPort(func(p *Port) { p.Rate = unit.GbPerSecond }),
-	"Port.MAC":     everyPort(func(p *Port) { p.MAC[5]++ }),
-	"Port.PFCSend": everyPort(func(p *Port) { p.PFCSend = pfc.SetOf(4) }),
-	"Port.PFCObey": everyPort(func(p *Port) { p.PFCObey = pfc.SetOf(4) }),
+	"Config.Seed": func(c *Config) { c.Seed = 2 },
+	// The longest of fingerprint has 1100 bytes behind its headers.
+	"Port.MaxFrame": everyPort(func(p *Port) { p.MaxFrame = 1000 }),
+	"Port.Rate":     everyPort(func(p *Port) { p.Rate = unit.GbPerSecond }),
+	"Port.MAC":      everyPort(func(p *Port) { p.MAC[5]++ }),
+	"Port.PFCSend":  everyPort(func(p *Port) { p.PFCSend = pfc.SetOf(4) }),
+	"Port.PFCObey":  everyPort(func(p *Port) { p.PFCObey = pfc.SetOf(4) }),
 	"Port.LinkPause": everyPort(func(p *Port) {
 		p.LinkPause, p.PFCSend, p.PFCObey = true, 0, 0
 	}),

@@ -20,6 +20,12 @@ type routedWalk struct{ walk }
 func newRoutedWalk(t *testing.T, rt *rapid.T) *routedWalk {
 	c := tightConfig(rt, 6)
 	c.Router = torConfig().Router
+	// Neighbours wait for seconds, so the watchdogs look less often; still twice within the longest
+	// pause, of 839 us.
+	for i := range c.Ports {
+		w := &c.Ports[i].Watchdog
+		w.Poll, w.Detection, w.Restoration = 6*w.Poll, 3*w.Detection, 3*w.Restoration
+	}
 	c.MACs = fib.Config{Max: 5, Age: 2_000_000_000}
 	c.Router.Neighbours = fib.NeighbourConfig{Max: 6, Timeout: 4_000_000_000, Waiting: 2, Held: 4}
 	c.Router.Incomplete = rapid.SampledFrom([]fib.Remedy{fib.DropLossless, fib.Flood, fib.ToCPU}).

@@ -58,6 +58,7 @@ type port struct {
 	cnms      frame.FIFO // before all data
 	cnmTC     uint8      // class of CNMs that pass through
 	isolated  uint8      // isolation group, 0 is none
+	longest   unit.Bytes // frame that it takes and sends
 	name      string
 	stats     portStats
 }

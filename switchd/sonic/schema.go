@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -230,10 +231,11 @@ func pollingSchema() schema {
 
 func watchdogSchema() schema {
 	type row = Watchdog
-	const start = 200 * time.Millisecond // `pfcwd start_default`
 	return &records[row]{table: "PFC_WD", keys: byPort,
-		rows:  func(t *Tables) *map[string]row { return &t.Watchdogs },
-		fresh: row{Action: "drop", Detection: start, Restoration: start, Rule: "paused"},
+		rows: func(t *Tables) *map[string]row { return &t.Watchdogs },
+		// SONiC, pfcwdorch.cpp: without detection_time the row is invalid, without restoration_time
+		// a storm is never over.
+		fresh: row{Action: "drop", Restoration: pfc.NeverRestore, Rule: "paused"},
 		fields: []field[row]{
 			wordField("action", func(r *row) *string { return &r.Action }, "drop", "forward",
 				"alert"),
@@ -241,9 +243,7 @@ func watchdogSchema() schema {
 			millisField("restoration_time", func(r *row) *time.Duration { return &r.Restoration }),
 			wordField("rule", func(r *row) *string { return &r.Rule }, "paused", "undrained"),
 		},
-		// SONiC, pfcwdorch.cpp: without detection_time the row is invalid, without restoration_time
-		// a storm is never over.
-		stated:  []string{"action", "detection_time", "restoration_time"},
+		stated:  []string{"action", "detection_time"},
 		ignored: map[string]string{"pfc_stat_history": "the event log keeps the history"}}
 }
 

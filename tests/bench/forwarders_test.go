@@ -62,8 +62,7 @@ func forward(socks [2]*xsk.Socket, quit <-chan struct{}) {
 		for i, s := range socks {
 			n := s.Receive(pool, arrived[:])
 			for _, a := range arrived[:n] {
-				if !socks[1-i].Send(a.Frame) {
-					a.Frame.Release()
+				for !socks[1-i].Send(a.Frame) && socks[1-i].Flush() == nil {
 				}
 			}
 			if n > 0 {

@@ -67,6 +67,10 @@ func startDaemons(t *testing.T) daemons {
 	nic.Port = daemon.PortConfig{Name: "eth0", Rate: 40 * unit.GbPerSecond}
 	nic.MAC, nic.IPv4 = wire.MAC{2, 0, 0, 0, 0, 1}, netip.MustParseAddr("10.0.0.1")
 	nic.MetricsPerQP = 4
+	rx := &nic.Receive // as the sample has it, so that what is counted there is told
+	rx.Buffer, rx.Lossy = 256*unit.KB, 128*unit.KB
+	rx.XOFF, rx.XON = 128*unit.KB, 96*unit.KB
+	nic.Verbs = filepath.Join(t.TempDir(), "verbs")
 	serve(t, &sw)
 	serve(t, &nic)
 	openQP(t, nic.Control)

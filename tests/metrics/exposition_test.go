@@ -20,6 +20,14 @@ import (
 	"github.com/rocelab/rocelab/tests/require"
 )
 
+// promised are the metrics of a NIC with a socket for programs and no peers to probe.
+var promised = []string{"nicd_programs", "nicd_program_memory_bytes", "nicd_program_qps",
+	"nicd_program_memory_regions", "nicd_program_completion_queues", "nicd_programs_killed_total",
+	"nicd_program_refused_requests_total", "nicd_qps", "nicd_pfc_send_disabled",
+	"nicd_receive_pipeline_stopped", "nicd_tx_pause_storm_error_events_total",
+	"nicd_cm_tx_msgs_total", "nicd_cm_tx_retries_total", "nicd_cm_rx_msgs_total",
+	"nicd_cm_rx_duplicates_total", "nicd_cm_rx_invalid_total"}
+
 // TestExposition: the names and help texts that running daemons export are as Prometheus wants
 // them, and the shipped rules speak only of what is exported.
 func TestExposition(t *testing.T) {
@@ -28,6 +36,11 @@ func TestExposition(t *testing.T) {
 		lint(t, name, page)
 		for _, m := range helpLine.FindAllSubmatch(page, -1) {
 			exported[string(m[1])] = true
+		}
+	}
+	for _, name := range promised {
+		if !exported[name] {
+			t.Errorf("nobody exports %s", name)
 		}
 	}
 	for _, name := range namesInRules(t) {

@@ -119,6 +119,9 @@ func newSwitch(t testing.TB, s *setup, pool *frame.Pool) *pipeline.Switch {
 	if s.algorithm == "none" || s.algorithm == "qcn" {
 		c.WRED.ECN = "ecn_none" // nobody would listen
 	}
+	if s.algorithm == "hpcc" {
+		c.Telemetry.Queues = []uint8{dataClass}
+	}
 	if s.algorithm == "qcn" {
 		c.QCN.Queues = []uint8{dataClass}
 	}
@@ -161,7 +164,7 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 	for e, n := range ends {
 		peer, cfg := locals[1-e], ends[1-e].Config()
 		if err := n.Connect(locals[e].QPN, nic.Remote{QPN: peer.QPN, PSN: peer.PSN,
-			IP: cfg.IPv4, MAC: cfg.MAC}); err != nil {
+			IP: cfg.IPv4, MAC: cfg.MAC, Feedback: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

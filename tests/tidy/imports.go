@@ -31,9 +31,11 @@ var layers = []layer{
 			"nicd/app"}},
 	{name: "drivers",
 		pure: []string{"dataplane/engine", "dataplane/sim"},
-		rest: []string{"dataplane/loop/...", "dataplane/xsk", "dataplane/capture"}},
-	{name: "daemons", rest: []string{"dataplane/daemon", "switchd", "nicd"}},
-	{name: "labs", rest: []string{"deploy/..."}},
+		rest: []string{"dataplane/loop/...", "dataplane/xsk", "dataplane/capture",
+			"nicd/host"}},
+	{name: "daemons", rest: []string{"dataplane/daemon", "switchd", "nicd", "nicd/uverbs/...",
+		"nicd/rdma/..."}},
+	{name: "labs", rest: []string{"deploy/...", "nicd/perftest", "nicd/pingpong", "nicd/rping"}},
 	{name: "commands", rest: []string{"cmd/...", "tests/..."}},
 }
 

@@ -1,0 +1,140 @@
+package interop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tool is one of our commands with what it talks to in the guest: the same options mean the same
+// to both.
+type tool struct {
+	name   string // for the test
+	ours   string // arguments of rocelab
+	theirs string // command in the guest; for {...} see words
+	cm     bool   // they meet over RDMA, not over TCP
+	six    bool   // the packets are IPv6
+	want   string // our output contains it
+	ready  string // and this, when our server listens
+	// What tells a program its role, behind its options.
+	server, client string
+	allow          tolerance
+}
+
+// patient is patientTimeout for either end. So nobody repeats what was not lost, as long as the
+// test is shorter: rxe sets its timer when it sends and none is set, and does not push it back by
+// what follows (update_state in drivers/infiniband/sw/rxe/rxe_req.c), so in a longer one it may end
+// early.
+const patient = " -u 18"
+
+// perftest is one of its programs, over TCP or over the connection manager. A receive queue of the
+// guest may be dry when we are faster than it posts, which is what RNR NAKs are for; ours never is.
+func perftest(name, options string, cm bool) tool {
+	options = " -F " + options
+	t := tool{name: name, ours: "perf " + name + options, want: " Test", cm: cm, client: " {tcp}",
+		theirs: "ib_" + name + " -d rxe0 -x {gid}" + options, ready: "Waiting for client"}
+	if strings.HasPrefix(name, "send") || cm {
+		t.allow.dry = true
+	}
+	if cm {
+		t.name += " -R"
+		t.ours += " -R"
+		t.theirs = strings.Replace(t.theirs, "-x {gid}", "-R", 1)
+	}
+	if !strings.Contains(options, patient) {
+		t.allow.slow = true
+	}
+	return t
+}
+
+func perftests() (all []tool) {
+	for _, name := range []string{"send_bw", "write_bw", "read_bw", "atomic_bw", "send_lat",
+		"write_lat", "read_lat", "atomic_lat"} {
+		options := "-n 40" + patient
+		if !strings.HasPrefix(name, "atomic") {
+			options += " -s 10001"
+		}
+		all = append(all, perftest(name, options, false), perftest(name, options, true))
+	}
+	return all
+}
+
+// pingpong is an example of libibverbs. All use a timeout of 67 ms, for which the guest is too slow
+// at times.
+func pingpong(kind, ours, options string) tool {
+	return tool{name: kind + "_pingpong", want: " iters in", ready: "local address",
+		ours:   "perf pingpong " + ours + options,
+		theirs: "ibv_" + kind + "_pingpong -d rxe0 -g {gid}" + options,
+		client: " {tcp}", allow: tolerance{slow: true}}
+}
+
+// pingpongs compare what comes back where we are the client (--check); the programs cannot.
+func pingpongs() []tool {
+	// ibv_srq_pingpong has one buffer, which all its receives fill and all its queue pairs send
+	// from (srq_pingpong.c, pp_post_recv and pp_post_send). So what one queue pair sends back may
+	// be what another has received. What one alone sends back can be compared.
+	one := pingpong("srq", "--srq --check", " -m {mtu} -n 60 -s 10001 -q 1 -r 8")
+	one.name += " -q 1"
+	return []tool{
+		pingpong("rc", "--check", " -m {mtu} -n 60 -s 10001"),
+		pingpong("ud", "--ud --check", " -n 60 -s 1000"),
+		one,
+		pingpong("srq", "--srq", " -m {mtu} -n 60"),
+	}
+}
+
+// pings compare what the server has read and written back, 10 times.
+func pings() (all []tool) {
+	for _, six := range []bool{false, true} {
+		const options = " -C 10 -v -V -S 5000"
+		t := tool{name: "rping", ours: "ping -d" + options, theirs: "rping" + options, cm: true,
+			server: " -s -a {own}", client: " -c -a {peer}",
+			want: "rdma-ping-9: ", ready: "listening on port", allow: tolerance{dry: true},
+			six: six}
+		if six {
+			t.name += " IPv6"
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// Our commands against the real programs, as client and as server.
+func TestTools(t *testing.T) {
+	s := at(t, 1500)
+	s.tools(t, slices.Concat(perftests(), pingpongs(), pings()))
+}
+
+// Jumbo frames and IPv6, both at once.
+func TestToolsJumbo(t *testing.T) {
+	s := at(t, 4500)
+	s.tools(t, jumbo(patient))
+}
+
+// jumbo are some programs with long packets over IPv6.
+func jumbo(timeout string) (all []tool) {
+	all = append(all, perftest("write_bw", "-n 40 -s 20001"+timeout, false),
+		perftest("read_bw", "-n 40 -s 20001"+timeout, false),
+		perftest("send_bw", "-n 40 -s 20001"+timeout, false),
+		perftest("atomic_lat", "-n 100"+timeout, false))
+	for i := range all {
+		all[i].six = true
+		all[i].ours += " --ipv6"
+	}
+	rc := pingpongs()[0]
+	rc.six = true
+	rc.ours += " --ipv6"
+	return append(all, rc)
+}
+
+func (s *station) tools(t *testing.T, all []tool) {
+	for _, c := range all {
+		for _, client := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s client=%v", c.name, client), func(t *testing.T) {
+				s.judge(t, c.allow)
+				s.tool(t, c, client)
+			})
+		}
+	}
+}
