@@ -184,10 +184,19 @@ func serveOne(ctx context.Context, d *rdma.Device, l *rdma.Listener, c *Config,
 			fmt.Fprintf(w, "server ping data: %s\n", untilZero(text))
 		}
 	}
+	awaitLeave(ctx)
 	return nil
 }
 
-// farewell bounds the wait for the answer to a disconnection.
+// awaitLeave gives a client that has its last answer the time to see it and to leave. rping's client
+// takes completions and disconnections on two threads, and fails if it hears of the latter first.
+func awaitLeave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	<-ctx.Done()
+}
+
+// farewell bounds the wait for a disconnection, and for the answer to one.
 const farewell = 2 * time.Second
 
 func leave(c *rdma.Conn) {
