@@ -1,16 +1,13 @@
 package switchd
 
 import (
-	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
-	"github.com/rocelab/rocelab/switchd/mmu"
 	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
@@ -98,33 +95,4 @@ func (s *observer) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "GET /v1/waits", s.waits)
 	daemon.Handle(mux, "POST /v1/watermarks/clear", s.clearWatermarks)
 	s.handleForwarding(mux)
-}
-
-// sample records one queue. With the last sample everything that the switch counted is kept.
-func (s *observer) sample(r SampleRequest) (struct{}, error) {
-	port, ok := s.names[r.Port]
-	if !ok || r.Queue < 0 || r.Queue >= mmu.Queues {
-		return struct{}{}, fmt.Errorf("no queue %d on port %q", r.Queue, r.Port)
-	}
-	q := mmu.Queue(r.Queue)
-	columns := []string{ColumnQueueBytes, ColumnPFCSent, ColumnECNMarked, ColumnSentLineBytes}
-	if err := s.run.Do(func(now unit.Time) {
-		s.sw.ClearWatermarks(now)
-		s.sampled = nil
-	}); err != nil {
-		return struct{}{}, err
-	}
-	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
-		func(now unit.Time, row []float64) {
-			sent, marked := s.sw.QueueCounts(port, q)
-			row[0] = float64(s.sw.QueueDepth(port, q))
-			row[1] = float64(s.sw.PFCSent())
-			row[2] = float64(marked.Frames)
-			row[3] = float64(sent.Bytes) + float64(sent.Frames)*float64(wire.Overhead)
-		},
-		func(now unit.Time) {
-			l := length(s.sw.QueueLength(now, port, q))
-			s.sw.Snapshot(now, &s.snap)
-			s.sampled = &Sampled{l, portStatuses(&s.snap)}
-		})
 }

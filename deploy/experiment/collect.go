@@ -178,7 +178,9 @@ func (s *session) totals(run *result.Run, g *gathered) {
 		run.JainIndex = sum * sum / (float64(s.Senders) * squares)
 	}
 	q := &g.swEnd.Ports[s.Senders].Queues[dataQueue]
-	run.Queue = result.Queue(g.swEnd.Queue)
+	length := &g.swEnd.Queue
+	run.Queue = result.Queue{MeanBytes: length.MeanBytes, P99Bytes: length.P99Bytes,
+		MaxBytes: length.MaxBytes}
 	if sent, ok := g.swSeries.Column(switchd.ColumnSentLineBytes); ok && span > 0 {
 		bits := 8 * (sent[len(sent)-1] - sent[min(first, len(sent)-1)])
 		run.LinkUtilisation = bits / (span * s.interval().Seconds() * float64(s.Rate))

@@ -25,6 +25,7 @@ func (s *Switch) control(now unit.Time, p *port, f *frame.Frame) verdict {
 		}
 		s.heard(p, p.rx.Receive(now, h))
 		s.foretell(now, p)
+		s.pfcReceived++
 		p.stats.control.Add(f.Len())
 		s.ledger.Consume(f)
 		return verdict{do: done}

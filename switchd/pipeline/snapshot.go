@@ -218,6 +218,26 @@ func (s *Switch) QueueLength(now unit.Time, port dataplane.PortID,
 	return s.ports[port].queues[q].length.Summary(now)
 }
 
+// QueueQuantiles is how a queue's length was distributed since ClearWatermarks.
+func (s *Switch) QueueQuantiles(now unit.Time, port dataplane.PortID,
+	q mmu.Queue) qos.Quantiles {
+	return s.ports[port].queues[q].length.Quantiles(now)
+}
+
+// QueueDropped is how many frames that were meant for a queue were dropped.
+func (s *Switch) QueueDropped(port dataplane.PortID, q mmu.Queue) (n uint64) {
+	for _, frames := range s.ports[port].queues[q].stats.Dropped {
+		n += frames
+	}
+	return n
+}
+
+// Dropped is how many frames the switch lost, for whatever reason.
+func (s *Switch) Dropped() uint64 { return s.ledger.DroppedTotal().Frames }
+
+// PFCReceived is how many PFC frames all ports received.
+func (s *Switch) PFCReceived() uint64 { return s.pfcReceived }
+
 // PFCSent is how many PFC frames all ports sent.
 func (s *Switch) PFCSent() (n uint64) {
 	for i := range s.ports {

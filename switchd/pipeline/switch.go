@@ -32,8 +32,10 @@ type Switch struct {
 	ready      dataplane.PortSet
 	wakeAt     unit.Time // not later than any deadline of a port
 	ledger     dataplane.Ledger
-	notify     func(Event)
-	verdict    func(dataplane.PortID, pfc.Set)
+	// pfcReceived is how many PFC frames all ports received.
+	pfcReceived uint64
+	notify      func(Event)
+	verdict     func(dataplane.PortID, pfc.Set)
 }
 
 // port is the state of one port.

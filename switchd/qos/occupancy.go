@@ -35,6 +35,17 @@ type OccupancySummary struct {
 	Max  unit.Bytes
 }
 
+// QuantileStep is how far apart quantiles are, in percent.
+const QuantileStep = 5
+
+// Quantiles are lengths that were not exceeded for 0, 5, 10 to 100 % of the time: the distribution
+// of the length.
+type Quantiles [100/QuantileStep + 1]unit.Bytes
+
+// At is the length that was not exceeded for so many percent of the time, a multiple of
+// QuantileStep.
+func (q *Quantiles) At(percent int) unit.Bytes { return q[percent/QuantileStep] }
+
 // NewOccupancy makes an account of lengths up to most; longer ones count as the longest.
 func NewOccupancy(most unit.Bytes) *Occupancy {
 	return &Occupancy{inBin: make([]time.Duration, binOf(most)+1)}
@@ -92,6 +103,36 @@ func (o *Occupancy) Summary(now unit.Time) OccupancySummary {
 		}
 	}
 	return s
+}
+
+// Quantiles tells how the length was distributed since the last Reset. Each is the upper edge of
+// its bin, as in Summary.
+func (o *Occupancy) Quantiles(now unit.Time) (q Quantiles) {
+	o.pass(now)
+	span := now.Sub(o.start)
+	if span == 0 {
+		for i := range q {
+			q[i] = o.level
+		}
+		return q
+	}
+	next, below := 0, time.Duration(0)
+	for bin, d := range o.inBin {
+		if d == 0 {
+			continue
+		}
+		below += d
+		for ; next < len(q) && below >= part(span, next*QuantileStep); next++ {
+			q[next] = min(upperEdge(bin), o.max)
+		}
+	}
+	return q
+}
+
+// part is so many percent of d, rounded up, without overflow.
+func part(d time.Duration, percent int) time.Duration {
+	rest := 100 - time.Duration(percent)
+	return d - d/100*rest - d%100*rest/100
 }
 
 // binOf returns the bin of a length: bin 0 is empty, bin n is above (n-1) to n KB, and from

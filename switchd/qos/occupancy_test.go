@@ -34,6 +34,32 @@ func TestOccupancy(t *testing.T) {
 	}
 }
 
+// TestQuantiles: of 100 us the queue was empty for 10, at 40 KB for 30, at 80 KB for 60.
+func TestQuantiles(t *testing.T) {
+	o := NewOccupancy(12 * unit.MB)
+	if got := o.Quantiles(0); got != (Quantiles{}) {
+		t.Errorf("before any time has passed: %v", got)
+	}
+	o.Set(10*us, 40*unit.KB)
+	o.Set(40*us, 80*unit.KB)
+	var want Quantiles
+	for i := range want {
+		switch percent := i * QuantileStep; {
+		case percent > 40:
+			want[i] = 80 * unit.KB
+		case percent > 10:
+			want[i] = 40 * unit.KB
+		}
+	}
+	if got := o.Quantiles(100 * us); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	o.Reset(100 * us)
+	if got := o.Quantiles(200 * us); got.At(0) != 80*unit.KB || got.At(100) != 80*unit.KB {
+		t.Errorf("after a reset: %v", got)
+	}
+}
+
 // TestLongRun: a day at 10 MB is more than 64 bits of bytes times nanoseconds.
 func TestLongRun(t *testing.T) {
 	o := NewOccupancy(12 * unit.MB)
