@@ -101,6 +101,13 @@ func (d *Daemon) Status() (Status, error) {
 	return st, err
 }
 
+// NewLedgerStatus names what a ledger counts.
+func NewLedgerStatus(l dataplane.Ledger) (s LedgerStatus) {
+	s.Dropped = map[string]dataplane.Count{}
+	s.fill(l)
+	return s
+}
+
 func (s *LedgerStatus) fill(l dataplane.Ledger) {
 	s.Received, s.Generated, s.Sent = l.Received, l.Generated, l.Sent
 	s.Consumed, s.Buffered = l.Consumed, l.Buffered

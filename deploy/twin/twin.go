@@ -31,12 +31,13 @@ type Twin struct {
 }
 
 type node struct {
-	name  string
-	twin  *Twin
-	ports []string
-	mac   func(port int) wire.MAC
-	sim   *sim.Node
-	mux   *http.ServeMux
+	name   string
+	twin   *Twin
+	device dataplane.Device
+	ports  []string
+	mac    func(port int) wire.MAC
+	sim    *sim.Node
+	mux    *http.ServeMux
 }
 
 // extra is how many frames that a fault duplicated, or that hosts announce themselves by, can be on
@@ -52,8 +53,8 @@ func New(t *lab.Topology) (*Twin, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", n.Name, err)
 		}
-		one := &node{name: n.Name, twin: tw, mux: http.NewServeMux(), mac: v.MAC,
-			sim: tw.Net.Add(n.Name, v.Device, len(v.Ports))}
+		one := &node{name: n.Name, twin: tw, device: v.Device, mux: http.NewServeMux(),
+			mac: v.MAC, sim: tw.Net.Add(n.Name, v.Device, len(v.Ports))}
 		for _, p := range v.Ports {
 			one.ports = append(one.ports, p.Name)
 		}
@@ -127,6 +128,9 @@ func (tw *Twin) end(e lab.Endpoint) (*node, dataplane.PortID) {
 func (tw *Twin) Client(name string) daemon.Caller {
 	return daemon.Local{Name: name, Mux: tw.nodes[name].mux}
 }
+
+// Ledger is a node's account of its frames.
+func (tw *Twin) Ledger(name string) dataplane.Ledger { return tw.nodes[name].device.Ledger() }
 
 // Run lets time pass up to and including until.
 func (tw *Twin) Run(until unit.Time) { tw.Net.Run(until) }

@@ -1,0 +1,115 @@
+package scenario
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/deploy/lab"
+	"github.com/rocelab/rocelab/nicd"
+)
+
+// two is an incast of two with PFC alone, after which nothing is slower than it was.
+func two(name string) *Scenario {
+	t := lab.Star(name, 3, 40*unit.GbPerSecond, time.Microsecond)
+	t.NIC.CC.Algorithm = "none"
+	t.Switch.WRED.ECN = "ecn_none"
+	return &Scenario{Topology: t, Flows: Many("h3", nicd.FlowRequest{}, "h1", "h2"),
+		Queues:   []Queue{{"sw0", "swp3", DataQueue}},
+		Duration: 2 * time.Millisecond, Warmup: time.Millisecond, Interval: 50 * time.Microsecond}
+}
+
+// payload is the share of a link that is payload: 1024 of a frame's 1024 + 14 + 20 + 8 + 12 + 16
+// (RETH, in the first packet of 977 only) + 4 + 4 (FCS) + 20 bytes (preamble and gap).
+const payload = 1024.0 / (1024 + 14 + 20 + 8 + 12 + 4 + 4 + 20)
+
+func TestTwoSendersShareALink(t *testing.T) {
+	var heard time.Duration
+	looked := false
+	s := two("two")
+	s.Probes = []Probe{{1500 * time.Microsecond, func(ctx context.Context,
+		node func(string) daemon.Caller) error {
+		looked = true
+		return node("h1").Call(ctx, "GET", "/v1/addresses", nil, nil)
+	}}}
+	r, err := s.Virtual(t.Context(), func(passed, of time.Duration) { heard = passed })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range r.Goodputs() {
+		if want := 20e9 * payload; math.Abs(g-want) > 0.002*want {
+			t.Errorf("flow %d: %.3f Gb/s, want %.3f", i, g/1e9, want/1e9)
+		}
+	}
+	if u := r.Utilisation(0); u < 0.999 || u > 1.001 { // by a frame at either end
+		t.Errorf("utilisation %v", u)
+	}
+	if sent, _ := r.PFC("sw0"); sent != 0 {
+		t.Errorf("%d PFC frames: 2 ms at 40 Gb/s are 10 MB, which the buffer holds", sent)
+	}
+	if heard != s.Duration || !looked {
+		t.Errorf("heard of %v; looked: %v", heard, looked)
+	}
+	times, queue := r.Times(), r.QueueBytes(0)
+	if len(times) != 40 || times[39] != 0.002 || len(queue) != 40 || !slices.IsSorted(queue[:20]) {
+		t.Errorf("times %v, queue %v", times, queue)
+	}
+	if r.QueueLength(0).MaxBytes < queue[39] || r.Port("sw0", "swp3").Queues[3].SentBytes == 0 {
+		t.Errorf("%+v", r.QueueLength(0))
+	}
+	if len(r.Dropped()) != 0 || r.Flow(1).Messages == 0 || len(s.Parameters()) == 0 {
+		t.Errorf("dropped %v, %+v", r.Dropped(), r.Flow(1))
+	}
+}
+
+// The hash tells runs apart: the same scenario has the same, another seed another.
+func TestHash(t *testing.T) {
+	hash := func(change func(*Scenario)) string {
+		s := two("hash")
+		change(s)
+		r, err := s.Virtual(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Hash
+	}
+	same := func(*Scenario) {}
+	a, b := hash(same), hash(same)
+	other := hash(func(s *Scenario) { s.Flows[1].StartNs = 1 })
+	if a != b || a == other || len(a) != 64 {
+		t.Errorf("%s, %s; changed: %s", a, b, other)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := two("stop").Virtual(ctx, nil); err != context.Canceled {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for want, spoil := range map[string]func(*Scenario){
+		`no host "h9"`:               func(s *Scenario) { s.Flows[0].To = "h9" },
+		`no host "sw0"`:              func(s *Scenario) { s.Flows[0].To = "sw0" },
+		`no switch "h1"`:             func(s *Scenario) { s.Queues[0].Switch = "h1" },
+		`is there twice`:             func(s *Scenario) { s.Flows[1].From = "h1" },
+		`does not send to itself`:    func(s *Scenario) { s.Flows[0].To = "h1" },
+		`want 0 <= warm-up`:          func(s *Scenario) { s.Warmup = s.Duration },
+		`links[0].rate`:              func(s *Scenario) { s.Topology.Links[0].Rate = 0 },
+		`no queue 9 on port "swp3"`:  func(s *Scenario) { s.Queues[0].Queue = 9 },
+		`no queue 3 on port "swp99"`: func(s *Scenario) { s.Queues[0].Port = "swp99" },
+	} {
+		s := two("mistake")
+		spoil(s)
+		if _, err := s.Virtual(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/deploy/lab"
+	"github.com/rocelab/rocelab/nicd"
+	"github.com/rocelab/rocelab/roce/ib"
+	"github.com/rocelab/rocelab/switchd"
+)
+
+// session is a scenario on its nodes, whoever drives them.
+type session struct {
+	*Scenario
+	flows []Flow
+	sinks []ib.QPN // the receiver's QP of each
+	node  func(name string) daemon.Caller
+}
+
+func (s *session) post(ctx context.Context, node, path string, req, resp any) error {
+	return s.node(node).Call(ctx, http.MethodPost, path, req, resp)
+}
+
+func (s *session) get(ctx context.Context, node, path string, resp any) error {
+	return s.node(node).Call(ctx, http.MethodGet, path, nil, resp)
+}
+
+// begin judges the scenario.
+func (s *Scenario) begin() (*session, error) {
+	flows, err := s.complete()
+	return &session{Scenario: s, flows: flows}, err
+}
+
+// prepare connects the flows and starts the samplers.
+func (s *session) prepare(ctx context.Context) error {
+	for i := range s.flows {
+		if err := s.wire(ctx, &s.flows[i]); err != nil {
+			return fmt.Errorf("flow %q: %w", s.flows[i].Name, err)
+		}
+	}
+	return s.observe(ctx)
+}
+
+// wire connects a queue pair of the sender to one of the receiver and gives it the flow.
+func (s *session) wire(ctx context.Context, f *Flow) error {
+	var a, b nicd.Endpoint
+	open := nicd.OpenRequest{Bytes: f.MessageBytes}
+	if err := s.post(ctx, f.From, "/v1/open", open, &a); err != nil {
+		return err
+	}
+	if err := s.post(ctx, f.To, "/v1/open", open, &b); err != nil {
+		return err
+	}
+	if err := s.post(ctx, f.From, "/v1/join", nicd.JoinRequest{QPN: a.QPN, Peer: b}, nil); err != nil {
+		return err
+	}
+	if err := s.post(ctx, f.To, "/v1/join", nicd.JoinRequest{QPN: b.QPN, Peer: a}, nil); err != nil {
+		return err
+	}
+	f.QPN = a.QPN
+	s.sinks = append(s.sinks, b.QPN)
+	return s.post(ctx, f.From, "/v1/flow", f.FlowRequest, nil)
+}
+
+func (s *session) samples() daemon.SampleRequest {
+	return daemon.SampleRequest{IntervalNs: s.Interval.Nanoseconds(),
+		Count: int(s.Duration / s.Interval)}
+}
+
+// observe starts samplers everywhere.
+func (s *session) observe(ctx context.Context) error {
+	for _, n := range s.Topology.Nodes {
+		var req any = s.samples()
+		if n.Kind == lab.Switch {
+			r := switchd.SampleRequest{SampleRequest: s.samples()}
+			for _, q := range s.Queues {
+				if q.Switch == n.Name {
+					r.Queues = append(r.Queues, switchd.QueueRef{Port: q.Port, Queue: q.Queue})
+				}
+			}
+			req = r
+		}
+		if err := s.post(ctx, n.Name, "/v1/sample", req, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect reads what all nodes recorded.
+func (s *session) collect(ctx context.Context) (*Run, error) {
+	r := &Run{Scenario: s.Scenario, Flows: s.flows, sinks: s.sinks, nodes: map[string]*node{}}
+	for _, n := range s.Topology.Nodes {
+		one := &node{}
+		if err := s.get(ctx, n.Name, "/v1/sample", &one.Samples); err != nil {
+			return nil, err
+		}
+		end := any(&one.nic)
+		if n.Kind == lab.Switch {
+			end = &one.sw
+		}
+		if err := s.get(ctx, n.Name, "/v1/sampled", end); err != nil {
+			return nil, err
+		}
+		r.nodes[n.Name] = one
+	}
+	return r, r.digest()
+}
