@@ -17,6 +17,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/deploy/result"
+	"github.com/rocelab/rocelab/deploy/scenario"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
@@ -55,8 +56,7 @@ func DefaultIncast() Incast {
 const (
 	finestSample = 50 * time.Microsecond
 	mostSamples  = 4000
-	drain        = 2 * time.Millisecond // after the flows stop, for what is on its way
-	queueDepth   = 4                    // messages outstanding per flow
+	queueDepth   = 4 // messages outstanding per flow
 )
 
 // Run executes the scenario. Progress goes to out, a line a second; log gets what an operator
@@ -89,7 +89,7 @@ func (in *Incast) scenario() result.Scenario {
 		MessageBytes: in.MessageBytes,
 		PathMTU:      in.PathMTU,
 		Bottleneck:   "sw0:" + in.bottleneck(),
-		Queue:        dataQueue,
+		Queue:        scenario.DataQueue,
 		Command:      in.command(),
 	}
 }
@@ -132,37 +132,14 @@ func machine() result.Machine {
 }
 
 func (in *Incast) once(ctx context.Context, cfg RunConfig, out io.Writer, log *slog.Logger,
-) (run *result.Run, err error) {
-	t := in.topology(cfg)
-	l, err := lab.Up(ctx, t, log)
+) (*result.Run, error) {
+	s := &session{Incast: in, cfg: cfg, out: out, last: make(map[string]uint64)}
+	r, err := s.scenario().Real(ctx, scenario.RealOptions{Log: log, Ready: s.capture,
+		Second: s.progress, Ended: s.ended})
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if e := l.Close(); err == nil {
-			err = e
-		}
-	}()
-	s := &session{Incast: in, cfg: cfg, lab: l, out: out,
-		node: func(name string) daemon.Caller { return l.Client(name) }}
-	if err := s.wire(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.observe(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.capture(ctx); err != nil {
-		return nil, err
-	}
-	l.Start()
-	if err := s.follow(ctx); err != nil {
-		return nil, err
-	}
-	l.Pause()
-	if err := s.settle(ctx); err != nil {
-		return nil, err
-	}
-	return s.collect(ctx)
+	return s.result(r), nil
 }
 
 // topology is the lab of a run.

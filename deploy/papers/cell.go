@@ -12,7 +12,7 @@ import (
 // experiment wants of it.
 func run(name string, build func() *scenario.Scenario,
 	measure func(r *scenario.Run, out *suite.Outcome)) suite.Cell {
-	return suite.Cell{Name: name, Run: func(ctx context.Context, env suite.Env) (suite.Outcome, error) {
+	do := func(ctx context.Context, env suite.Env) (suite.Outcome, error) {
 		s := build()
 		out := suite.Outcome{Cell: name, Parameters: s.Parameters(), Numbers: map[string]float64{},
 			Series: map[string]suite.Series{}}
@@ -23,7 +23,8 @@ func run(name string, build func() *scenario.Scenario,
 		out.Hash, out.Clock, out.Certificate = r.Hash, r.Clock, r.Certificate
 		measure(r, &out)
 		return out, nil
-	}}
+	}
+	return suite.Cell{Name: name, Run: do}
 }
 
 func drive(ctx context.Context, s *scenario.Scenario, env suite.Env) (*scenario.Run, error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/rocelab/rocelab/deploy/result"
 )
 
-// Parameters are the effective settings that a reader needs to judge the numbers: those of the first
-// host and of the first switch.
+// Parameters are the effective settings that a reader needs to judge the numbers: those of the
+// first host and of the first switch.
 func (s *Scenario) Parameters() (lines []result.Line) {
 	add := func(list []daemon.Parameter) {
 		for _, p := range list {

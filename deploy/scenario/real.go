@@ -19,6 +19,8 @@ type RealOptions struct {
 	Ready func(ctx context.Context, l *lab.Lab) error
 	// Second, if not nil, is called every second of real time.
 	Second func(ctx context.Context, l *lab.Lab) error
+	// Ended, if not nil, is called when everything that is due has happened.
+	Ended func(ctx context.Context, l *lab.Lab) error
 	// Tell, if not nil, hears how much of the virtual time has passed.
 	Tell func(passed, of time.Duration)
 }
@@ -77,6 +79,7 @@ func (s *realSession) run(ctx context.Context) (*Run, error) {
 		return nil, err
 	}
 	s.lab.Pause()
+	took := time.Since(began)
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
@@ -84,7 +87,12 @@ func (s *realSession) run(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Clock = clockOf(s.lab, time.Since(began))
+	r.Clock = clockOf(s.lab, took)
+	if s.options.Ended != nil {
+		if err := s.options.Ended(ctx, s.lab); err != nil {
+			return nil, err
+		}
+	}
 	return r, s.statuses(ctx, r)
 }
 

@@ -61,8 +61,8 @@ func Many(to string, like nicd.FlowRequest, from ...string) (flows []Flow) {
 // complete fills in what flows leave out.
 func (s *Scenario) complete() (flows []Flow, err error) {
 	if s.Duration <= 0 || s.Interval <= 0 || s.Warmup < 0 || s.Warmup >= s.Duration {
-		return nil, fmt.Errorf("duration %v, warm-up %v, interval %v: want 0 <= warm-up < duration, "+
-			"interval > 0", s.Duration, s.Warmup, s.Interval)
+		return nil, fmt.Errorf("duration %v, warm-up %v, interval %v: want 0 <= warm-up < "+
+			"duration, interval > 0", s.Duration, s.Warmup, s.Interval)
 	}
 	names := make(map[string]bool)
 	for _, f := range s.Flows {

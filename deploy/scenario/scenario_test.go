@@ -108,7 +108,8 @@ func TestMistakes(t *testing.T) {
 	} {
 		s := two("mistake")
 		spoil(s)
-		if _, err := s.Virtual(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := s.Virtual(t.Context(), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

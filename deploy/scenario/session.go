@@ -54,10 +54,11 @@ func (s *session) wire(ctx context.Context, f *Flow) error {
 	if err := s.post(ctx, f.To, "/v1/open", open, &b); err != nil {
 		return err
 	}
-	if err := s.post(ctx, f.From, "/v1/join", nicd.JoinRequest{QPN: a.QPN, Peer: b}, nil); err != nil {
+	there, back := nicd.JoinRequest{QPN: a.QPN, Peer: b}, nicd.JoinRequest{QPN: b.QPN, Peer: a}
+	if err := s.post(ctx, f.From, "/v1/join", there, nil); err != nil {
 		return err
 	}
-	if err := s.post(ctx, f.To, "/v1/join", nicd.JoinRequest{QPN: b.QPN, Peer: a}, nil); err != nil {
+	if err := s.post(ctx, f.To, "/v1/join", back, nil); err != nil {
 		return err
 	}
 	f.QPN = a.QPN

@@ -188,8 +188,9 @@ func serveOne(ctx context.Context, d *rdma.Device, l *rdma.Listener, c *Config,
 	return nil
 }
 
-// awaitLeave gives a client that has its last answer the time to see it and to leave. rping's client
-// takes completions and disconnections on two threads, and fails if it hears of the latter first.
+// awaitLeave gives a client that has its last answer the time to see it and to leave. rping's
+// client takes completions and disconnections on two threads, and fails if it hears of the latter
+// first.
 func awaitLeave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
