@@ -15,8 +15,8 @@ var (
 		"RDMA Deployments, SIGCOMM 2015"}
 	atScale = suite.Paper{Key: "RDMA at scale", Title: "C. Guo et al., RDMA over Commodity " +
 		"Ethernet at Scale, SIGCOMM 2016"}
-	qcn = suite.Paper{Key: "QCN", Title: "A. Kabbani, M. Yasuda, Data Center Quantized Congestion " +
-		"Notification (QCN): Implementation and Evaluation on NetFPGA"}
+	qcn = suite.Paper{Key: "QCN", Title: "A. Kabbani, M. Yasuda, Data Center Quantized " +
+		"Congestion Notification (QCN): Implementation and Evaluation on NetFPGA"}
 	dcqcnPlus = suite.Paper{Key: "DCQCN+", Title: "Y. Yang, Improvements for Congestion Control " +
 		"Algorithms in Large-Scale Datacenter Network, Nanjing University 2018"}
 	ldcp = suite.Paper{Key: "LDCP", Title: "H. Dai et al., PFC-Free Low Delay Control Protocol, " +
