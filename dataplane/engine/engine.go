@@ -15,7 +15,6 @@ type Engine struct {
 	now    unit.Time
 	inside queue // what happens in devices: arrivals, free wires, wakes, calls
 	wires  queue // frames on the wires, by the time they reach the far end
-	seq    uint64
 	events uint64
 }
 
@@ -72,8 +71,6 @@ func (e *Engine) Next() unit.Time { return min(e.inside.next(), e.wires.next()) 
 func (e *Engine) NextDelivery() unit.Time { return e.wires.next() }
 
 func (e *Engine) schedule(ev event) {
-	ev.seq = e.seq
-	e.seq++
 	if ev.kind() == evDeliver {
 		e.wires.push(ev)
 		return
@@ -117,13 +114,13 @@ func (e *Engine) Run(t unit.Time) {
 
 // Step handles the earliest event and reports whether there was one.
 func (e *Engine) Step() bool {
-	inside, wire := e.inside.first(), e.wires.first()
-	if inside == nil && wire == nil {
-		return false
-	}
+	// What is on the wires has the lowest rank, so of the same moment it comes first.
 	q := &e.inside
-	if inside == nil || (wire != nil && wire.before(inside)) {
+	if e.wires.next() <= q.next() {
 		q = &e.wires
+	}
+	if q.filled == 0 {
+		return false
 	}
 	ev := q.pop()
 	e.now = ev.at

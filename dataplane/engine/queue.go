@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math/bits"
+
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -25,7 +27,6 @@ const (
 type event struct {
 	at   unit.Time
 	rank uint32 // kind, then port
-	seq  uint64
 	node *Node
 	f    *frame.Frame
 	call func(unit.Time)
@@ -36,123 +37,130 @@ func rank(kind eventKind, port dataplane.PortID) uint32 { return uint32(kind)<<1
 func (a *event) kind() eventKind        { return eventKind(a.rank >> 16) }
 func (a *event) port() dataplane.PortID { return dataplane.PortID(a.rank) }
 
-func (a *event) before(b *event) bool {
-	if a.at != b.at {
-		return a.at < b.at
-	}
-	if a.rank != b.rank {
-		return a.rank < b.rank
-	}
-	return a.seq < b.seq
-}
+const (
+	digitBits = 6
+	digits    = 1 << digitBits
+	levels    = 63/digitBits + 1
+)
 
-// queue is the events in the order of time, then of scheduling. Frames mostly come in that order:
-// a burst from one wire, or frames that leave on one. Those stand in a line, and everything else
-// is in a heap; what is earliest is at the front of one of the two.
+// queue is the events in the order of time, of those of one moment by rank, of those of one rank
+// in the order they were pushed. Nothing may be pushed that is earlier than what was popped last.
+//
+// It is a hierarchy of wheels, as in ratelimit.Wheel. The level of an event is the highest 6-bit
+// digit in which its time differs from the queue's, its slot the value of that digit; so all of a
+// level come before those of the levels above, and the first is found by two bit scans. What is in
+// a slot is sorted when it comes down to level 0, where a slot is one nanosecond. So an event costs
+// the same however many there are.
 type queue struct {
-	heap  []event
-	line  []event // from front on, sorted
-	front int
+	time    unit.Time      // of the event that was popped last
+	filled  uint16         // levels with events
+	taken   [levels]uint64 // slots with events, by level
+	slots   [levels][digits]slot
+	entries []entry // a slab; the first is nobody's
+	free    int32   // the first entry that is not in use; 0 is none
 }
 
-// first is the earliest event, nil if there is none. It is good until the next push or pop.
-func (q *queue) first() *event {
-	switch {
-	case q.front == len(q.line):
-		if len(q.heap) == 0 {
-			return nil
-		}
-		return &q.heap[0]
-	case len(q.heap) == 0 || q.line[q.front].before(&q.heap[0]):
-		return &q.line[q.front]
-	}
-	return &q.heap[0]
+// slot is a list of events.
+type slot struct {
+	first, last int32
+	least       unit.Time // of the earliest
 }
 
+// entry is an event and the next in its list, 0 at the end.
+type entry struct {
+	event
+	next int32
+}
+
+// next is the time of the earliest event, unit.Never if there is none.
 func (q *queue) next() unit.Time {
-	if e := q.first(); e != nil {
-		return e.at
+	if q.filled == 0 {
+		return unit.Never
 	}
-	return unit.Never
+	n := bits.TrailingZeros16(q.filled)
+	return q.slots[n][bits.TrailingZeros64(q.taken[n])].least
 }
 
 func (q *queue) push(e event) {
-	isFrame := e.kind() <= evArrive
-	if n := len(q.line); isFrame && (q.front == n || q.line[n-1].before(&e)) {
-		q.join(e)
+	k := q.free
+	if k == 0 {
+		k = q.grow()
+	}
+	q.free = q.entries[k].next
+	q.entries[k].event = e
+	q.insert(k)
+}
+
+// grow makes room for one event more and returns its place.
+func (q *queue) grow() int32 {
+	if len(q.entries) == 0 {
+		q.entries = append(q.entries, entry{})
+	}
+	q.entries = append(q.entries, entry{})
+	return int32(len(q.entries) - 1)
+}
+
+// insert puts an entry that is in no list where it belongs.
+func (q *queue) insert(k int32) {
+	e := &q.entries[k]
+	n := 0
+	if differ := uint64(e.at ^ q.time); differ != 0 {
+		n = (bits.Len64(differ) - 1) / digitBits
+	}
+	i := int(e.at>>(n*digitBits)) & (digits - 1)
+	s := &q.slots[n][i]
+	e.next = 0
+	if q.taken[n]&(1<<i) == 0 {
+		q.taken[n] |= 1 << i
+		q.filled |= 1 << n
+		*s = slot{first: k, last: k, least: e.at}
 		return
 	}
-	q.pushHeap(e)
+	s.least = min(s.least, e.at)
+	switch {
+	case n > 0 || q.entries[s.last].rank <= e.rank:
+		q.entries[s.last].next, s.last = k, k
+	case e.rank < q.entries[s.first].rank:
+		e.next, s.first = s.first, k
+	default:
+		before := &q.entries[s.first]
+		for q.entries[before.next].rank <= e.rank {
+			before = &q.entries[before.next]
+		}
+		e.next, before.next = before.next, k
+	}
 }
 
 // pop takes out the earliest event; there must be one.
 func (q *queue) pop() event {
-	if q.front < len(q.line) && (len(q.heap) == 0 || q.line[q.front].before(&q.heap[0])) {
-		e := q.line[q.front]
-		q.line[q.front] = event{} // drop references
-		if q.front++; q.front == len(q.line) {
-			q.line, q.front = q.line[:0], 0
+	n := bits.TrailingZeros16(q.filled)
+	i := bits.TrailingZeros64(q.taken[n])
+	s := &q.slots[n][i]
+	if q.time = s.least; n > 0 && s.first != s.last {
+		k := s.first
+		q.emptied(n, i)
+		for k != 0 {
+			next := q.entries[k].next
+			q.insert(k)
+			k = next
 		}
-		return e
+		n, i = 0, int(q.time)&(digits-1)
+		s = &q.slots[n][i]
 	}
-	return q.popHeap()
+	k := s.first
+	e := &q.entries[k]
+	if s.first = e.next; s.first == 0 {
+		q.emptied(n, i)
+	}
+	out := e.event
+	*e = entry{next: q.free} // drop references
+	q.free = k
+	return out
 }
 
-// join puts an event at the end of the line. A line that never runs empty moves up when half of its
-// memory is behind the front, so that it grows no more than the frames in it.
-func (q *queue) join(e event) {
-	if len(q.line) == cap(q.line) && q.front > len(q.line)/2 {
-		n := copy(q.line, q.line[q.front:])
-		clear(q.line[n:])
-		q.line, q.front = q.line[:n], 0
+// emptied tells that nothing is left in a slot.
+func (q *queue) emptied(n, i int) {
+	if q.taken[n] &^= 1 << i; q.taken[n] == 0 {
+		q.filled &^= 1 << n
 	}
-	q.line = append(q.line, e)
-}
-
-// The heap is four-ary because it lives in few cache lines and sift-down dominates.
-const arity = 4
-
-func (q *queue) pushHeap(e event) {
-	q.heap = append(q.heap, e)
-	i := len(q.heap) - 1
-	for i > 0 {
-		parent := (i - 1) / arity
-		if !e.before(&q.heap[parent]) {
-			break
-		}
-		q.heap[i] = q.heap[parent]
-		i = parent
-	}
-	q.heap[i] = e
-}
-
-func (q *queue) popHeap() event {
-	top := q.heap[0]
-	last := len(q.heap) - 1
-	e := q.heap[last]
-	q.heap[last] = event{} // drop references
-	q.heap = q.heap[:last]
-	if last == 0 {
-		return top
-	}
-	i := 0
-	for {
-		first := arity*i + 1
-		if first >= last {
-			break
-		}
-		least := first
-		for c := first + 1; c < min(first+arity, last); c++ {
-			if q.heap[c].before(&q.heap[least]) {
-				least = c
-			}
-		}
-		if !q.heap[least].before(&e) {
-			break
-		}
-		q.heap[i] = q.heap[least]
-		i = least
-	}
-	q.heap[i] = e
-	return top
 }

@@ -119,7 +119,8 @@ func (h *Host) CloseCM(now unit.Time, id cm.ID) {
 
 // serveCM tells the connectors what happened, and reports whether anything did.
 func (h *Host) serveCM(now unit.Time) (some bool) {
-	for e, ok := h.nic.CM().NextEvent(); ok; e, ok = h.nic.CM().NextEvent() {
+	for h.nic.CM().HasEvent() {
+		e, _ := h.nic.CM().NextEvent()
 		h.happened(now, &e)
 		some = true
 	}

@@ -82,6 +82,9 @@ func (m *Manager) Next(buf *ib.MAD) (Path, bool) {
 	return d.path, true
 }
 
+// HasEvent reports whether NextEvent has something to tell.
+func (m *Manager) HasEvent() bool { return m.events.len() > 0 }
+
 // NextEvent is what happened and was not told yet. A user asks until there is nothing, after each
 // call that takes the time.
 func (m *Manager) NextEvent() (Event, bool) {
