@@ -32,6 +32,11 @@ func TestTwoSendersShareALink(t *testing.T) {
 	var heard time.Duration
 	looked := false
 	s := two("two")
+	prepared := false
+	s.Setup = func(ctx context.Context, node func(string) daemon.Caller) error {
+		prepared = true
+		return node("h2").Call(ctx, "GET", "/v1/addresses", nil, nil)
+	}
 	s.Probes = []Probe{{1500 * time.Microsecond, func(ctx context.Context,
 		node func(string) daemon.Caller) error {
 		looked = true
@@ -52,8 +57,8 @@ func TestTwoSendersShareALink(t *testing.T) {
 	if sent, _ := r.PFC("sw0"); sent != 0 {
 		t.Errorf("%d PFC frames: 2 ms at 40 Gb/s are 10 MB, which the buffer holds", sent)
 	}
-	if heard != s.Duration || !looked {
-		t.Errorf("heard of %v; looked: %v", heard, looked)
+	if heard != s.Duration || !looked || !prepared {
+		t.Errorf("heard of %v; looked: %v; set up: %v", heard, looked, prepared)
 	}
 	times, queue := r.Times(), r.QueueBytes(0)
 	if len(times) != 40 || times[39] != 0.002 || len(queue) != 40 || !slices.IsSorted(queue[:20]) {

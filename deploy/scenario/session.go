@@ -41,7 +41,13 @@ func (s *session) prepare(ctx context.Context) error {
 			return fmt.Errorf("flow %q: %w", s.flows[i].Name, err)
 		}
 	}
-	return s.observe(ctx)
+	if err := s.observe(ctx); err != nil || s.Setup == nil {
+		return err
+	}
+	if err := s.Setup(ctx, s.node); err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	return nil
 }
 
 // wire connects a queue pair of the sender to one of the receiver and gives it the flow.
