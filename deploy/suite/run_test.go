@@ -298,8 +298,10 @@ func TestJudgeFails(t *testing.T) {
 
 func TestPlanFails(t *testing.T) {
 	for want, cells := range map[string]func(Options) []Cell{
-		"no cell":                      func(Options) []Cell { return nil },
-		"same name for files":          func(Options) []Cell { return []Cell{{Name: "a b"}, {Name: "a_b"}} },
+		"no cell": func(Options) []Cell { return nil },
+		"same name for files": func(Options) []Cell {
+			return []Cell{{Name: "a b"}, {Name: "a_b"}}
+		},
 		"list its cells: panic: never": func(Options) []Cell { panic("never") },
 	} {
 		var f fake
