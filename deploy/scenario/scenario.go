@@ -46,8 +46,8 @@ const DataQueue = 3
 
 // What a flow is, unless it says otherwise.
 const (
-	defaultMessage = 1_000_000
-	defaultDepth   = 4
+	DefaultMessage = 1_000_000 // bytes
+	DefaultDepth   = 4
 )
 
 // Many names the flows of hosts to one host, all alike.
@@ -80,10 +80,10 @@ func (s *Scenario) complete() (flows []Flow, err error) {
 			f.Verb = "write"
 		}
 		if f.MessageBytes == 0 {
-			f.MessageBytes = defaultMessage
+			f.MessageBytes = DefaultMessage
 		}
 		if f.Depth == 0 {
-			f.Depth = defaultDepth
+			f.Depth = DefaultDepth
 		}
 		if f.StopNs == 0 {
 			f.StopNs = s.Duration.Nanoseconds()
