@@ -71,7 +71,7 @@ func (c *conn) next(now unit.Time, o *ib.Outgoing) bool {
 	if !c.pending() || !c.qp.Next(now, 0, o) {
 		return false
 	}
-	if o.Opcode.Info().Has.Payload {
+	if o.Opcode.Info().Transits() {
 		o.Transit = ib.Passage{On: true, Every: uint8(f.needs.Every), Stamp: uint32(now)}
 		if f.inFlight() == 0 {
 			f.progress = now
