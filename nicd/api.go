@@ -13,6 +13,8 @@ import (
 //	POST /v1/open    OpenRequest    -> Endpoint   a QP and a region for the peer to write into
 //	POST /v1/join    JoinRequest                      connect it with its peer
 //	POST /v1/flow    FlowRequest                      make traffic on it
+//	POST /v1/cc      CCRequest                        change congestion control
+//	GET  /v1/cc                     -> CCStatus
 //	POST /v1/receive ReceiveRequest                   stop the receive pipeline, or let it go on
 //	GET  /v1/receive                -> ReceiveStatus
 //	POST /v1/receive/restore                          pause again, after the watchdog forbade it

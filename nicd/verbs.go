@@ -66,12 +66,13 @@ type verbs struct {
 	qps     map[ib.QPN]*opened
 	c       *Config
 	kernel  *kernel // nil in virtual time
-	sampled *State  // once the last sample was taken
+	own     map[ib.QPN]ownCC
+	sampled *State // once the last sample was taken
 	snap    nic.Snapshot
 }
 
 func newVerbs(host *app.Host, c *Config) *verbs {
-	return &verbs{host: host, c: c, qps: map[ib.QPN]*opened{}}
+	return &verbs{host: host, c: c, qps: map[ib.QPN]*opened{}, own: map[ib.QPN]ownCC{}}
 }
 
 func (s *verbs) executeBy(run daemon.Executor) {
@@ -82,6 +83,7 @@ func (s *verbs) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "POST /v1/open", s.open)
 	daemon.Handle(mux, "POST /v1/join", s.join)
 	daemon.Handle(mux, "POST /v1/flow", s.flow)
+	s.handleCC(mux)
 	daemon.Handle(mux, "POST /v1/receive", s.receive)
 	daemon.Handle(mux, "GET /v1/receive", s.receiveStatus)
 	daemon.Handle(mux, "GET /v1/addresses", s.addresses)
