@@ -3,16 +3,20 @@ package papers
 import (
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/deploy/fabric"
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/deploy/suite"
+	"github.com/rocelab/rocelab/nicd"
 )
 
 // scaleExperiments are those of [RDMA at scale].
 func scaleExperiments() []suite.Experiment {
 	return []suite.Experiment{
 		scaleLivelock(),
+		scalePauseStorm(),
 	}
 }
 
@@ -49,4 +53,33 @@ func fault(text string) lab.Fault {
 		panic("papers: " + err.Error())
 	}
 	return f
+}
+
+// own gives a node settings of its own, in the words of its daemon's configuration.
+func own(t *lab.Topology, node, text string) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		panic("papers: " + err.Error())
+	}
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		if n.Name != node {
+			continue
+		}
+		to := &n.Switch
+		if n.Kind == lab.Host {
+			to = &n.NIC
+		}
+		if to.IsZero() {
+			*to = *doc.Content[0]
+		} else {
+			to.Content = append(to.Content, doc.Content[0].Content...)
+		}
+	}
+}
+
+// receiveSide gives NICs a receive buffer, by which they can pause their switch. The paper gives no
+// sizes; these are the example of nicd's sample configuration.
+func receiveSide(c *nicd.ReceiveConfig) {
+	c.Buffer, c.Lossy, c.XOFF, c.XON = 256*unit.KB, 128*unit.KB, 128*unit.KB, 96*unit.KB
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -77,6 +78,18 @@ func (r *Run) Rates(flow int) []float64 {
 
 // Goodput is that of a flow after the warm-up, in bits per second.
 func (r *Run) Goodput(flow int) float64 { return r.perSecond(r.placed(flow)) * 8 }
+
+// GoodputIn is that of a flow between two times of samples.
+func (r *Run) GoodputIn(flow int, from, to time.Duration) float64 {
+	placed := r.placed(flow)
+	at := func(t time.Duration) float64 {
+		if i := int(t/r.Scenario.Interval) - 1; i >= 0 && len(placed) > 0 {
+			return placed[min(i, len(placed)-1)]
+		}
+		return 0
+	}
+	return (at(to) - at(from)) * 8 / (to - from).Seconds()
+}
 
 // perSecond is how much a cumulative series has grown after the warm-up, by time.
 func (r *Run) perSecond(cumulative []float64) float64 {

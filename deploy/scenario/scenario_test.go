@@ -51,6 +51,11 @@ func TestTwoSendersShareALink(t *testing.T) {
 			t.Errorf("flow %d: %.3f Gb/s, want %.3f", i, g/1e9, want/1e9)
 		}
 	}
+	first, all := r.GoodputIn(0, 0, time.Millisecond), r.GoodputIn(0, 0, s.Duration)
+	if second := r.GoodputIn(0, time.Millisecond, s.Duration); second != r.Goodput(0) ||
+		math.Abs(first+second-2*all) > 1 {
+		t.Errorf("goodput %v, then %v, together %v", first, second, all)
+	}
 	if u := r.Utilisation(0); u < 0.999 || u > 1.001 { // by a frame at either end
 		t.Errorf("utilisation %v", u)
 	}
