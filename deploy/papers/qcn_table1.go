@@ -79,8 +79,8 @@ var qcnVectors = []qcnVector{
 	{"extra recovery, CR", "Extra fast recovery: it lowers CR as usual.", "as usual", 5.625,
 		"Gb/s"},
 	// 150 - 100 KB
-	{"extra recovery, bytes", "Extra fast recovery: it does not reset the byte counter, which had " +
-		"counted 100 of 150 KB.", "does not reset", 50, "KB left"},
+	{"extra recovery, bytes", "Extra fast recovery: it does not reset the byte counter, which " +
+		"had counted 100 of 150 KB.", "does not reset", 50, "KB left"},
 	// 1 ms + 15 ms
 	{"extra recovery, timer", "Extra fast recovery: it resets the timer, here at 1 ms.", "as usual",
 		16, "ms"},
