@@ -21,7 +21,8 @@ import (
 //	GET  /v1/pingmesh               -> PingmeshStatus
 //	GET  /v1/status                 -> Status
 //	GET  /v1/addresses              -> Addresses
-//	POST /v1/sample  daemon.SampleRequest             record what the flows do
+//	GET  /v1/messages?flow=NAME     -> []Message      those that FlowRequest.Log asked for
+//	POST /v1/sample  SampleRequest                    record what the flows do
 //	GET  /v1/sample                 -> daemon.Samples
 
 // Endpoint is what a peer must know to connect to a QP and write into its region.
@@ -108,19 +109,54 @@ type State struct {
 type FlowStatus struct {
 	Name          string             `json:"name"`
 	QPN           ib.QPN             `json:"qpn"`
-	Messages      uint64             `json:"messages"`
-	Failed        uint64             `json:"failed"` // messages that ended with an error
+	Messages      uint64             `json:"messages"` // completed
+	Failed        uint64             `json:"failed"`   // messages that ended with an error
+	Posted        uint64             `json:"posted"`
+	Missed        uint64             `json:"missed"`   // arrived and never posted: too many waited
+	FirstNs       int64              `json:"first_ns"` // post of the first message
+	LastNs        int64              `json:"last_ns"`  // completion of the latest
+	MCT           MCT                `json:"mct"`
 	AckedBytes    uint64             `json:"acked_bytes"`
 	Retransmitted uint64             `json:"retransmitted_packets"`
 	RateBps       int64              `json:"rate_bps"` // what congestion control allows now
 	State         map[string]float64 `json:"state"`    // of the algorithm
 }
 
-// Columns of the samples: these; for each flow ColumnRate+NAME, what congestion control allows in
-// bits per second; and for each QP ColumnPlaced+QPN, the payload that was placed into its region.
+// MCT sums up message completion times, which count from the post of a message, or from its arrival
+// if they arrive by themselves. Count, mean and the largest are exact, the others too large by an
+// eighth at most.
+type MCT struct {
+	Count  uint64 `json:"count"`
+	MeanNs int64  `json:"mean_ns"`
+	P50Ns  int64  `json:"p50_ns"`
+	P90Ns  int64  `json:"p90_ns"`
+	P99Ns  int64  `json:"p99_ns"`
+	P999Ns int64  `json:"p999_ns"`
+	MaxNs  int64  `json:"max_ns"`
+}
+
+// Message is one that a flow completed.
+type Message struct {
+	Bytes       int   `json:"bytes"`
+	ArrivedNs   int64 `json:"arrived_ns"` // as posted_ns, if messages do not arrive by themselves
+	PostedNs    int64 `json:"posted_ns"`
+	CompletedNs int64 `json:"completed_ns"`
+}
+
+// SampleRequest samples the NIC, its flows and its QPs.
+type SampleRequest struct {
+	daemon.SampleRequest
+	// Flows false leaves out the columns of single flows and QPs; null is true.
+	Flows *bool `json:"flows,omitempty"`
+}
+
+// Columns of the samples. Those that end with a colon are of each flow, whose name follows, or of
+// each QP.
 const (
 	ColumnPausedNs = "paused_ns" // cumulative
 	ColumnCNPsSent = "cnps_sent" // cumulative
-	ColumnRate     = "rate:"
-	ColumnPlaced   = "placed:" // bytes, cumulative
+	ColumnRate     = "rate:"     // of a flow: what congestion control allows, in bits per second
+	ColumnAcked    = "acked:"    // of a flow: payload acknowledged, in bytes, cumulative
+	ColumnWindow   = "window:"   // of a flow, in bytes, if its congestion control has one
+	ColumnPlaced   = "placed:"   // of a QP by number: payload received, in bytes, cumulative
 )

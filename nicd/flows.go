@@ -2,6 +2,7 @@ package nicd
 
 import (
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -81,4 +82,25 @@ func (r *FlowRequest) largest() int {
 func (s *verbs) listen(now unit.Time, qpn ib.QPN, to *qp.Region) error {
 	return s.host.Listen(now, app.Sink{QPN: qpn, Depth: s.host.NIC().QP(qpn).Config().ReceiveQueue,
 		Local: qp.Local{Key: to.Key, VA: to.VA, Length: len(to.Bytes)}})
+}
+
+// messages tells of single messages of a flow, the latest of that name.
+func (s *verbs) messages(query url.Values) (list []Message, err error) {
+	name := query.Get("flow")
+	err = s.do(func(unit.Time) error {
+		for i := s.host.Flows() - 1; i >= 0; i-- {
+			f, stats := s.host.Flow(i)
+			if f.Name != name {
+				continue
+			}
+			list = make([]Message, len(stats.Log))
+			for k, r := range stats.Log {
+				list[k] = Message{Bytes: r.Bytes, ArrivedNs: int64(r.Arrived),
+					PostedNs: int64(r.Posted), CompletedNs: int64(r.Completed)}
+			}
+			return nil
+		}
+		return fmt.Errorf("no flow %q", name)
+	})
+	return list, err
 }

@@ -84,6 +84,7 @@ func (s *verbs) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "POST /v1/join", s.join)
 	daemon.Handle(mux, "POST /v1/flow", s.flow)
 	s.handleCC(mux)
+	daemon.HandleQuery(mux, "GET /v1/messages", s.messages)
 	daemon.Handle(mux, "POST /v1/receive", s.receive)
 	daemon.Handle(mux, "GET /v1/receive", s.receiveStatus)
 	daemon.Handle(mux, "GET /v1/addresses", s.addresses)

@@ -5,16 +5,11 @@ import (
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/switchd/mmu"
 )
-
-// column is one of the samples. read runs on the machine's thread and does not allocate.
-type column struct {
-	name string
-	read func() float64
-}
 
 // place is where a queue is.
 type place struct {
@@ -32,7 +27,7 @@ func (s *observer) place(r QueueRef) (place, error) {
 
 // sample records queues. With the last sample everything that the switch counted is kept.
 func (s *observer) sample(r SampleRequest) (struct{}, error) {
-	var columns []column
+	var columns []daemon.Column
 	alone := r.Port != "" || len(r.Queues) == 0
 	var one place
 	if alone {
@@ -58,16 +53,7 @@ func (s *observer) sample(r SampleRequest) (struct{}, error) {
 	}); err != nil {
 		return struct{}{}, err
 	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name
-	}
-	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, names,
-		func(_ unit.Time, row []float64) {
-			for i := range columns {
-				row[i] = columns[i].read()
-			}
-		},
+	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
 		func(now unit.Time) {
 			out := &Sampled{Queues: make([]QueueLength, len(places))}
 			if alone {
@@ -83,33 +69,38 @@ func (s *observer) sample(r SampleRequest) (struct{}, error) {
 }
 
 // switchColumns are those of the whole switch.
-func (s *observer) switchColumns() []column {
-	return []column{
-		{ColumnPFCSent, func() float64 { return float64(s.sw.PFCSent()) }},
-		{ColumnPFCReceived, func() float64 { return float64(s.sw.PFCReceived()) }},
-		{ColumnDropped, func() float64 { return float64(s.sw.Dropped()) }},
+func (s *observer) switchColumns() []daemon.Column {
+	return []daemon.Column{
+		count(ColumnPFCSent, s.sw.PFCSent),
+		count(ColumnPFCReceived, s.sw.PFCReceived),
+		count(ColumnDropped, s.sw.Dropped),
 	}
 }
 
 // queueColumns are those of a queue. Its drops come last: without the queue's name that column is
 // the switch's.
-func (s *observer) queueColumns(at place, name func(of string) string) []column {
-	return []column{
-		{name(ColumnQueueBytes), func() float64 {
-			return float64(s.sw.QueueDepth(at.port, at.queue))
-		}},
-		{name(ColumnECNMarked), func() float64 {
+func (s *observer) queueColumns(at place, name func(of string) string) []daemon.Column {
+	return []daemon.Column{
+		count(name(ColumnQueueBytes), func() uint64 {
+			return uint64(s.sw.QueueDepth(at.port, at.queue))
+		}),
+		count(name(ColumnECNMarked), func() uint64 {
 			_, marked := s.sw.QueueCounts(at.port, at.queue)
-			return float64(marked.Frames)
-		}},
-		{name(ColumnSentLineBytes), func() float64 {
+			return marked.Frames
+		}),
+		count(name(ColumnSentLineBytes), func() uint64 {
 			sent, _ := s.sw.QueueCounts(at.port, at.queue)
-			return float64(sent.Bytes) + float64(sent.Frames)*float64(wire.Overhead)
-		}},
-		{name(ColumnDropped), func() float64 {
-			return float64(s.sw.QueueDropped(at.port, at.queue))
-		}},
+			return sent.Bytes + sent.Frames*uint64(wire.Overhead)
+		}),
+		count(name(ColumnDropped), func() uint64 {
+			return s.sw.QueueDropped(at.port, at.queue)
+		}),
 	}
+}
+
+// count is a column of a whole number.
+func count(name string, read func() uint64) daemon.Column {
+	return daemon.Column{Name: name, Read: func(unit.Time) float64 { return float64(read()) }}
 }
 
 // distribution is all that is known of a queue's length over the time of the samples.

@@ -34,7 +34,9 @@ func (s *Samples) Column(name string) ([]float64, bool) {
 	return nil, false
 }
 
-const maxSamples = 1 << 20
+// maxSamples bounds the values of all columns, of 8 bytes each, and with them a sampler's memory to
+// 64 MB.
+const maxSamples = 8 << 20
 
 // ErrSampling is the answer to who asks for the end of samples too early.
 var ErrSampling = errors.New("sampling: the last sample has not been taken")
@@ -42,30 +44,26 @@ var ErrSampling = errors.New("sampling: the last sample has not been taken")
 // NewSampler returns a sampler of the machine that run runs.
 func NewSampler(run Executor) *Sampler { return &Sampler{run: run} }
 
-// Start records count samples of the given columns. read fills one row; it runs on the machine's
-// thread and must not allocate. last runs there after the last sample.
-func (s *Sampler) Start(
-	interval time.Duration,
-	count int,
-	columns []string,
-	read func(now unit.Time, row []float64),
-	last func(now unit.Time),
-) error {
-	if interval <= 0 || count <= 0 || count*len(columns) > maxSamples {
-		return fmt.Errorf(
-			"sampling: want a positive interval and at most %d values in all",
-			maxSamples,
-		)
+// Column is one of the numbers that a Sampler records. Read runs on the machine's thread and must
+// not allocate.
+type Column struct {
+	Name string
+	Read func(now unit.Time) float64
+}
+
+// Start records count samples of the given columns. last runs on the machine's thread after the
+// last sample.
+func (s *Sampler) Start(interval time.Duration, count int, columns []Column,
+	last func(now unit.Time)) error {
+	if interval <= 0 || count <= 0 || count > maxSamples/max(len(columns), 1) {
+		return fmt.Errorf("sampling: want a positive interval and at most %d values in all: "+
+			"%d samples of %d columns are asked for", maxSamples, count, len(columns))
 	}
-	d := Samples{
-		IntervalNs: interval.Nanoseconds(),
-		TimeNs:     make([]int64, 0, count),
-		Columns:    columns,
-	}
-	for range columns {
+	d := Samples{IntervalNs: interval.Nanoseconds(), TimeNs: make([]int64, 0, count)}
+	for _, c := range columns {
+		d.Columns = append(d.Columns, c.Name)
 		d.Values = append(d.Values, make([]float64, 0, count))
 	}
-	row := make([]float64, len(columns))
 	err := s.run.Do(func(unit.Time) {
 		if s.started && len(s.data.TimeNs) < cap(s.data.TimeNs) {
 			return // still at work; told below
@@ -80,10 +78,9 @@ func (s *Sampler) Start(
 		return errors.New("sampling: already at work")
 	}
 	return s.run.Every(interval, func(now unit.Time) bool {
-		read(now, row)
 		s.data.TimeNs = append(s.data.TimeNs, int64(now))
-		for i, v := range row {
-			s.data.Values[i] = append(s.data.Values[i], v)
+		for i := range columns {
+			s.data.Values[i] = append(s.data.Values[i], columns[i].Read(now))
 		}
 		if len(s.data.TimeNs) < cap(s.data.TimeNs) {
 			return true

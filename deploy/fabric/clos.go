@@ -113,12 +113,12 @@ func (c clos) build(name string, l Links) lab.Topology {
 
 // judge panics if there cannot be such a network.
 func (c clos) judge() {
-	within("pods", c.pods, 1, maxToRs)
-	within("ToRs of a pod", c.tors, 1, maxToRs/c.pods)
-	within("leaves of a pod", c.leaves, 1, dataplane.MaxPorts)
-	within("hosts of a ToR", c.hosts, 1, maxHosts)
+	within("pods", c.pods, maxToRs)
+	within("ToRs of a pod", c.tors, maxToRs/c.pods)
+	within("leaves of a pod", c.leaves, dataplane.MaxPorts)
+	within("hosts of a ToR", c.hosts, maxHosts)
 	if c.pods > 1 {
-		within("spines", c.spines, 1, maxLinks)
+		within("spines", c.spines, maxLinks)
 	}
 	if c.planes && c.spines%c.leaves != 0 {
 		panic(impossible(fmt.Sprintf("%d spines for %d leaves of a pod: want a multiple",

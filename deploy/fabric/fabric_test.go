@@ -92,6 +92,26 @@ func TestEachAddressIsThereOnce(t *testing.T) {
 	}
 }
 
+// TestLinksAreAsAsked: all alike, but for the core of a dumbbell.
+func TestLinksAreAsAsked(t *testing.T) {
+	core := fabric.Links{Rate: 10 * unit.GbPerSecond, Delay: 7 * time.Microsecond}
+	for name, top := range map[string]lab.Topology{
+		"dumbbell": fabric.Dumbbell("a", 3, links, core),
+		"parking":  fabric.ParkingLot("a", links),
+		"testbed":  fabric.Testbed("a", 2, links),
+	} {
+		for _, l := range top.Links {
+			want := links
+			if l.Endpoints[0].Node == "swl" {
+				want = core
+			}
+			if got := (fabric.Links{Rate: l.Rate, Delay: l.Delay}); got != want {
+				t.Errorf("%s: %v is %v", name, l.Endpoints, got)
+			}
+		}
+	}
+}
+
 // TestImpossibleNetworks: what is wrong with a size is told.
 func TestImpossibleNetworks(t *testing.T) {
 	podsets := func(tors, spines int) func() lab.Topology {

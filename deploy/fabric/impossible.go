@@ -11,10 +11,10 @@ type impossible string
 
 func (i impossible) Error() string { return string(i) }
 
-// within panics unless a number is in its bounds.
-func within(what string, n, low, high int) {
-	if n < low || n > high {
-		panic(impossible(fmt.Sprintf("%s: %d, want %d to %d", what, n, low, high)))
+// within panics unless there is at least one of something, and not more than there can be.
+func within(what string, n, most int) {
+	if n < 1 || n > most {
+		panic(impossible(fmt.Sprintf("%s: %d, want 1 to %d", what, n, most)))
 	}
 }
 

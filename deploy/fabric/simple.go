@@ -9,7 +9,7 @@ import (
 
 // Star is one switch sw0 with 1 to 256 hosts h1..hn on ports swp1..swpn.
 func Star(name string, hosts int, l Links) lab.Topology {
-	within("hosts", hosts, 1, dataplane.MaxPorts)
+	within("hosts", hosts, dataplane.MaxPorts)
 	return lab.Star(name, hosts, l.Rate, l.Delay)
 }
 
@@ -21,7 +21,7 @@ func Star(name string, hosts int, l Links) lab.Topology {
 //	l2 -- swl ----core---- swr -- r2
 //	l3 --'                  '-- r3
 func Dumbbell(name string, pairs int, edge, core Links) lab.Topology {
-	within("pairs", pairs, 1, maxHosts)
+	within("pairs", pairs, maxHosts)
 	p := &plan{name: name}
 	left, right := p.addToR("swl"), p.addToR("swr")
 	for _, side := range []*node{left, right} {

@@ -9,5 +9,5 @@ import (
 // All lists every experiment, paper by paper.
 func All() []suite.Experiment {
 	return slices.Concat(dcqcnExperiments(), scaleExperiments(), qcnExperiments(), plusExperiments(),
-		ldcpExperiments())
+		ldcpExperiments(), fidelityExperiments())
 }

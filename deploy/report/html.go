@@ -9,10 +9,20 @@ import (
 	"github.com/rocelab/rocelab/deploy/result"
 )
 
+// partsText is what all pages share: the style, and the drawing of a plot.
+//
+//go:embed parts.html
+var partsText string
+
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+var page = newPage(pageText)
+
+// newPage is a template of a page with the parts that all share.
+func newPage(text string) *template.Template {
+	return template.Must(template.Must(template.New("page").Parse(partsText)).Parse(text))
+}
 
 // view is what the page shows.
 type view struct {

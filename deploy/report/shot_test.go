@@ -48,6 +48,22 @@ func TestScreenshot(t *testing.T) {
 	}
 }
 
+// TestSuiteScreenshot lets a browser draw the report of a suite, and looks for its curves.
+func TestSuiteScreenshot(t *testing.T) {
+	require.Tool(t, "chromium")
+	dir := t.TempDir()
+	if err := WriteSuite(dir, syntheticSuite()); err != nil {
+		t.Fatal(err)
+	}
+	img := picture(t, dir, "suite", "--window-size=1280,3000")
+	for i, c := range []color.RGBA{{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff},
+		{0x00, 0x9e, 0x73, 0xff}, {0xcc, 0x79, 0xa7, 0xff}} {
+		if n := pixels(img, img.Bounds(), c); n < 100 {
+			t.Errorf("curve %d has %d pixels of its colour", i, n)
+		}
+	}
+}
+
 func colours(img image.Image) map[color.Color]bool {
 	seen := map[color.Color]bool{}
 	for y := range img.Bounds().Max.Y {
@@ -80,6 +96,13 @@ func screenshot(t *testing.T, r *result.Result, flags ...string) image.Image {
 	if err := WriteFolder(dir, r); err != nil {
 		t.Fatal(err)
 	}
+	return picture(t, dir, fmt.Sprintf("%d-flows-%d-flags", len(r.Runs[0].Flows), len(flags)),
+		flags...)
+}
+
+// picture returns what a browser makes of the page in a folder, and keeps it likewise.
+func picture(t *testing.T, dir, name string, flags ...string) image.Image {
+	t.Helper()
 	shot := filepath.Join(dir, "shot.png")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -99,8 +122,7 @@ func screenshot(t *testing.T, r *result.Result, flags ...string) image.Image {
 		t.Fatal(err)
 	}
 	if keep := os.Getenv("ROCELAB_SHOTS"); keep != "" {
-		name := fmt.Sprintf("%d-flows-%d-flags.png", len(r.Runs[0].Flows), len(flags))
-		if err := os.WriteFile(filepath.Join(keep, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(keep, name+".png"), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -40,13 +40,13 @@ type node struct {
 	mux    *http.ServeMux
 }
 
-// extra is how many frames that a fault duplicated, or that hosts announce themselves by, can be on
-// their way.
+// extra is how many frames that a fault duplicated can be on their way, beside one for each host to
+// announce itself.
 const extra = 1024
 
 // New builds the twin of a valid topology. Its time stands at zero until Run.
 func New(t *lab.Topology) (*Twin, error) {
-	pool := frame.NewPool(extra, frameSize(t))
+	pool := frame.NewPool(extra+len(t.Nodes), frameSize(t))
 	tw := &Twin{Net: sim.New(pool), pool: pool, nodes: make(map[string]*node)}
 	for _, n := range t.Nodes {
 		v, err := machine(t, n)
@@ -90,7 +90,7 @@ func (tw *Twin) announce(t *lab.Topology) error {
 			far, port := tw.end(l.Endpoints[1-i])
 			f := tw.pool.Get()
 			if f == nil || !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
-				return fmt.Errorf("more than %d hosts to announce", extra)
+				return fmt.Errorf("%s: no frame to announce it with", e.Node)
 			}
 			tw.Net.Inject(far.sim, port, f)
 		}

@@ -161,8 +161,8 @@ func TestReadResponsesAreFed(t *testing.T) {
 	}
 }
 
-// [LDCP] 3.1: READ requests "share the same LSN space" with SENDs and WRITEs; and atomics as all other
-// requests do. The side that sends them is told of each, and its window holds them back.
+// [LDCP] 3.1: READ requests "share the same LSN space" with SENDs and WRITEs; and so do atomics.
+// The side that sends them is told of each, and its window holds them back.
 func TestRequestsWithoutPayloadAreFed(t *testing.T) {
 	for _, op := range []qp.Op{qp.Read, qp.FetchAdd, qp.CmpSwap} {
 		p := algorithm(t, "dctcp").(*cc.DCTCPParams)

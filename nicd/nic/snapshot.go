@@ -107,3 +107,22 @@ func (c *conn) view() QPView {
 	v.CCValues = copy(v.CC[:], c.cc.State())
 	return v
 }
+
+// Limit is what congestion control allows a QP now; zero if there is none of that number.
+func (n *NIC) Limit(qpn ib.QPN) (l cc.Limit) {
+	if c := n.conn(qpn); c != nil {
+		l = c.cc.Limit()
+	}
+	return l
+}
+
+// PausedFor is for how long PFC has held back priorities, their times added up.
+func (n *NIC) PausedFor(now unit.Time) (sum time.Duration) {
+	for _, d := range n.pause.Counters(now).Paused {
+		sum += d
+	}
+	return sum
+}
+
+// CNPsSent is how many CNPs the NIC sent.
+func (n *NIC) CNPsSent() uint64 { return n.counters.NPCNPSent }

@@ -73,7 +73,7 @@ func (d *DCQCN) CNP(now unit.Time, _ CNP) {
 		d.p.ClampTarget == ClampAfterTimer && d.sinceTimer {
 		d.target = d.current
 	}
-	keep := max(1-d.alpha/2, d.p.MinDecreaseFactor)
+	keep := max(1-float64(d.alpha/2), d.p.MinDecreaseFactor)
 	d.current = max(d.current*keep, float64(d.p.MinRate))
 	d.alpha = float64((1-d.p.G)*d.alpha) + d.p.G
 	d.limited, d.decreased = true, now

@@ -119,7 +119,7 @@ func (d *DCQCNPlus) CNP(now unit.Time, c CNP) {
 		d.tau = c.Interval
 	}
 	d.target = d.current
-	d.current = max(d.current*(1-d.alpha/2), float64(d.p.MinRate))
+	d.current = max(d.current*(1-float64(d.alpha/2)), float64(d.p.MinRate))
 	d.alpha = float64((1-d.p.G)*d.alpha) + d.p.G
 	d.limited, d.stage = true, 0
 	d.timerAt = now.Add(d.period())

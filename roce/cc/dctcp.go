@@ -90,7 +90,7 @@ func (d *DCTCP) Ack(_ unit.Time, a Ack) {
 		d.marked += a.Bytes * unit.Bytes(a.Marked) / unit.Bytes(max(a.Packets, a.Marked))
 		if !d.reduced {
 			d.reduced = true
-			d.window *= 1 - d.alpha/2
+			d.window *= 1 - float64(d.alpha/2)
 		}
 	} else if !d.reduced {
 		d.window += float64(a.Packets) * d.mtu * d.mtu / d.window

@@ -106,9 +106,9 @@ func (w *Swift) Ack(now unit.Time, a Ack) {
 		part := float64(a.RTT-target) / float64(a.RTT)
 		w.decrease(now, min(w.p.Beta*part, w.p.MaxMDF))
 	case w.window >= w.mtu:
-		w.window += w.mtu * w.mtu / w.window * w.p.AI * float64(a.Packets)
+		w.window += float64(w.mtu * w.mtu / w.window * w.p.AI * float64(a.Packets))
 	default:
-		w.window += w.mtu * w.p.AI * float64(a.Packets)
+		w.window += float64(w.mtu * w.p.AI * float64(a.Packets))
 	}
 	w.bound()
 }

@@ -61,13 +61,16 @@ func (c *coefficients) change(f flow, p, rate float64) (d flow) {
 	counter := events(rate/c.counter, c.counter, p)
 	timer := events(1/c.timer, c.timer*rate, p)
 
-	d.target = -(f.target-f.current)*decrease + c.step*c.additive(counter, timer, p, rate)
-	d.current = -f.current*f.alpha/2*decrease + (f.target-f.current)/2*(counter+timer)
+	d.target = float64(-(f.target-f.current)*decrease) +
+		float64(c.step*c.additive(counter, timer, p, rate))
+	d.current = float64(-f.current*f.alpha/2*decrease) +
+		float64((f.target-f.current)/2*(counter+timer))
 	return d
 }
 
 // additive is how often in a second a flow is beyond fast recovery when its counter or its timer
 // ends a round: the two last terms of equation 8.
 func (c *coefficients) additive(counter, timer, p, rate float64) float64 {
-	return counter*none(p, c.recovery*c.counter) + timer*none(p, c.recovery*c.timer*rate)
+	return float64(counter*none(p, c.recovery*c.counter)) +
+		float64(timer*none(p, c.recovery*c.timer*rate))
 }

@@ -39,7 +39,7 @@ func (p *Params) FixedPoint(n int) (Point, error) {
 			n, high)
 	}
 	f, size := c.rest(high, rate), float64(p.Packet)
-	queue := c.kmin + high/c.pmax*(c.kmax-c.kmin)
+	queue := c.kmin + float64(high/c.pmax*(c.kmax-c.kmin))
 	return Point{p.Capacity / unit.Rate(n), unit.Rate(f.target * size * 8), f.alpha, high,
 		unit.Bytes(queue * size)}, nil
 }

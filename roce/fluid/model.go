@@ -141,7 +141,9 @@ func (m *Model) Step() {
 
 	m.at++
 	next := m.now()
-	mean := func(a, b, c, d float64) float64 { return h / 6 * (a + 2*b + 2*c + d) }
+	mean := func(a, b, c, d float64) float64 {
+		return float64(h / 6 * (a + float64(2*b) + float64(2*c) + d))
+	}
 	next.queue = max(0, now.queue+mean(k[0].dqueue, k[1].dqueue, k[2].dqueue, k[3].dqueue))
 	for i, f := range now.flows {
 		a, b, c, d := k[0].dflows[i], k[1].dflows[i], k[2].dflows[i], k[3].dflows[i]
@@ -160,11 +162,12 @@ func (m *Model) bound(rate float64) float64 { return min(max(rate, 0), m.c.capac
 
 // probeAt puts into probe what is by after now if it changes as k says.
 func (m *Model) probeAt(now, k *moment, by float64) {
-	m.probe.queue = max(0, now.queue+by*k.dqueue)
+	m.probe.queue = max(0, now.queue+float64(by*k.dqueue))
 	for i, f := range now.flows {
 		d := k.dflows[i]
-		m.probe.flows[i] = flow{f.alpha + by*d.alpha, m.bound(f.target + by*d.target),
-			m.bound(f.current + by*d.current)}
+		m.probe.flows[i] = flow{f.alpha + float64(by*d.alpha),
+			m.bound(f.target + float64(by*d.target)),
+			m.bound(f.current + float64(by*d.current))}
 	}
 }
 
@@ -179,7 +182,7 @@ func (m *Model) slope(part float64, state, out *moment) {
 		if m.at < int(m.flows[i].Start/step) {
 			continue
 		}
-		arriving += float64(m.flows[i].Count) * f.current
+		arriving += float64(float64(m.flows[i].Count) * f.current)
 		rate := m.before(part, func(p *moment) (v, d float64) {
 			return p.flows[i].current, p.dflows[i].current
 		})
@@ -212,5 +215,5 @@ func (m *Model) before(part float64, of func(*moment) (value, slope float64)) fl
 	const h = float64(step) / float64(time.Second)
 	a, da := value(at)
 	b, db := value(at + 1)
-	return (a+b)/2 + h/8*(da-db) // the middle of the cubic of Hermite
+	return float64((a+b)/2) + float64(h/8*(da-db)) // the middle of the cubic of Hermite
 }

@@ -25,7 +25,7 @@ func Paper() Section4 {
 
 // free is what is left beside headroom: B - 8 n t_flight.
 func (s *Section4) free() float64 {
-	return float64(s.Buffer) - float64(s.Priorities*s.Ports)*float64(s.Flight)
+	return float64(s.Buffer) - float64(float64(s.Priorities*s.Ports)*float64(s.Flight))
 }
 
 // StaticPFC is the largest fixed t_PFC: (B - 8 n t_flight) / (8 n). Bytes.

@@ -1,0 +1,254 @@
+package report
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rocelab/rocelab/deploy/result"
+	"github.com/rocelab/rocelab/deploy/suite"
+)
+
+//go:embed suite.html
+var suiteText string
+
+var suitePage = newPage(suiteText)
+
+// WriteSuite writes report.html into the folder of a suite.
+func WriteSuite(dir string, records []*suite.Record) error {
+	return result.WriteFile(filepath.Join(dir, ReportFile),
+		func(w io.Writer) error { return Suite(w, records) })
+}
+
+// Suite writes the report of a suite: a page that stands alone, as HTML does. Records of one
+// experiment in both modes share a section and its drawings.
+func Suite(w io.Writer, records []*suite.Record) error {
+	if err := suitePage.Execute(w, newSuiteView(records)); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// suiteView is what the page shows.
+type suiteView struct {
+	Title    string
+	Facts    []result.Line
+	Modes    bool // there are several
+	Sections []*experimentView
+}
+
+// experimentView is the section of an experiment.
+type experimentView struct {
+	*suite.Record // of real frames, if there is one
+	Runs          []*runView
+	Drawings      []*drawing
+	Rows          int // in the summary
+	Verdict       string
+	Holds         bool
+}
+
+// runView is an experiment in one of its modes.
+type runView struct {
+	*suite.Record
+	ClaimViews  []claimView
+	NoteList    []string
+	SeedText    string
+	Cost        string
+	Certificate string // in one line
+	Valid       bool
+	Checks      []checkView // that are not ok
+}
+
+// claimView is a line of the summary.
+type claimView struct {
+	suite.Claim
+	OursText string
+}
+
+// checkView is a check of a certificate that failed.
+type checkView struct{ Cell, Text string }
+
+func newSuiteView(records []*suite.Record) *suiteView {
+	v := &suiteView{Title: "The papers, reproduced"}
+	held, all, cost := 0, 0, 0.0
+	modes, versions := map[suite.Mode]bool{}, []string{}
+	for _, r := range records {
+		modes[r.Mode] = true
+		if !slices.Contains(versions, r.Version) {
+			versions = append(versions, r.Version)
+		}
+		cost += r.CPUSeconds
+		for _, c := range r.Claims {
+			if all++; c.Holds {
+				held++
+			}
+		}
+	}
+	v.Modes = len(modes) > 1
+	for _, group := range byExperiment(records) {
+		v.Sections = append(v.Sections, newExperimentView(group))
+	}
+	if len(v.Sections) == 1 {
+		v.Title = v.Sections[0].ID
+	}
+	v.Facts = []result.Line{
+		{Name: "claims that hold", Value: fmt.Sprintf("%d of %d", held, all)},
+		{Name: "experiments", Value: fmt.Sprint(len(v.Sections))},
+		{Name: "processor time", Value: duration(cost)},
+		{Name: "rocelab", Value: strings.Join(versions, ", ")},
+	}
+	return v
+}
+
+// byExperiment groups records, real frames first: papers in the order of their first experiment,
+// as the records come.
+func byExperiment(records []*suite.Record) (groups [][]*suite.Record) {
+	at := map[string]int{}
+	for _, r := range records {
+		n, ok := at[r.ID]
+		if !ok {
+			n = len(groups)
+			at[r.ID] = n
+			groups = append(groups, nil)
+		}
+		groups[n] = append(groups[n], r)
+	}
+	for _, g := range groups {
+		slices.SortFunc(g, func(a, b *suite.Record) int { return cmp.Compare(a.Mode, b.Mode) })
+	}
+	return groups
+}
+
+func newExperimentView(group []*suite.Record) *experimentView {
+	v := &experimentView{Record: group[0], Holds: true, Verdict: "HOLDS"}
+	failed, missed := false, 0
+	for i, r := range group {
+		run := newRunView(r)
+		if i > 0 && slices.Equal(r.Notes, group[0].Notes) {
+			run.NoteList = nil // once is enough
+		}
+		v.Runs = append(v.Runs, run)
+		v.Rows += max(1, len(r.Claims))
+		failed = failed || len(r.Errors) > 0
+		for _, c := range r.Claims {
+			if !c.Holds {
+				missed++
+			}
+		}
+	}
+	switch {
+	case failed:
+		v.Verdict, v.Holds = "FAILED", false
+	case missed > 0:
+		v.Verdict, v.Holds = fmt.Sprintf("%d DO NOT HOLD", missed), false
+		if missed == 1 {
+			v.Verdict = "1 DOES NOT HOLD"
+		}
+	}
+	figures := merged(group)
+	for i := range figures {
+		v.Drawings = append(v.Drawings, draw(fmt.Sprintf("%s-%d", v.ID, i), &figures[i]))
+	}
+	return v
+}
+
+// merged returns the figures of an experiment. Where it has been run on real frames, its curves
+// in virtual time are drawn into the same figures, unless the figure has those of the twin.
+func merged(group []*suite.Record) []suite.Figure {
+	figures := slices.Clone(group[0].Figures)
+	for _, r := range group[1:] {
+		for _, other := range r.Figures {
+			at := slices.IndexFunc(figures, func(f suite.Figure) bool {
+				return f.Title == other.Title
+			})
+			if at < 0 {
+				figures = append(figures, other)
+				continue
+			}
+			f := &figures[at]
+			f.Curves = slices.Clone(f.Curves)
+			for _, c := range other.Curves {
+				if c.From == suite.Ours {
+					c.From = suite.Twin
+				}
+				has := slices.ContainsFunc(f.Curves, func(h suite.Curve) bool {
+					return h.Name == c.Name && h.From == c.From
+				})
+				if !has {
+					f.Curves = append(f.Curves, c)
+				}
+			}
+		}
+	}
+	return figures
+}
+
+func newRunView(r *suite.Record) *runView {
+	v := &runView{Record: r, NoteList: r.Notes, SeedText: seedText(r.Seeds), Valid: true,
+		Cost: fmt.Sprintf("%d runs, %s of processor time", r.Cells, duration(r.CPUSeconds))}
+	if r.Cells == 1 {
+		v.Cost = "1 run, " + duration(r.CPUSeconds) + " of processor time"
+	}
+	for _, c := range r.Claims {
+		v.ClaimViews = append(v.ClaimViews, claimView{c,
+			strings.ReplaceAll(ours(&c), "+-", "±")})
+	}
+	valid := 0
+	for _, c := range r.Certificates {
+		if c.Certificate.Valid {
+			valid++
+			continue
+		}
+		v.Valid = false
+		for _, check := range c.Certificate.Checks {
+			if !check.OK {
+				v.Checks = append(v.Checks, checkView{c.Cell, fmt.Sprintf("%s: %s, limit %s",
+					check.Name, check.Value, orNothing(check.Limit))})
+			}
+		}
+	}
+	if n := len(r.Certificates); n > 0 {
+		v.Certificate = fmt.Sprintf("%d of %d runs valid", valid, n) + dilations(r.Certificates)
+	}
+	return v
+}
+
+// dilations tells how fast the runs went.
+func dilations(runs []suite.Certified) string {
+	var k []float64
+	for _, c := range runs {
+		if c.Clock != nil {
+			k = append(k, c.Clock.Dilation)
+		}
+	}
+	if len(k) == 0 {
+		return ""
+	}
+	low, high := Digits(slices.Min(k), 3), Digits(slices.Max(k), 3)
+	if low == high {
+		return ", dilation " + low
+	}
+	return ", dilation " + low + " to " + high
+}
+
+func seedText(seeds []uint64) string {
+	if len(seeds) == 0 {
+		return none
+	}
+	if len(seeds) == 1 {
+		return fmt.Sprint(seeds[0])
+	}
+	return fmt.Sprintf("%d to %d", seeds[0], seeds[len(seeds)-1])
+}
+
+// duration prints seconds for a reader.
+func duration(seconds float64) string {
+	if seconds < 60 {
+		return fmt.Sprintf("%.1f s", seconds)
+	}
+	return fmt.Sprintf("%.1f min", seconds/60)
+}

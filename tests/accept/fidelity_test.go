@@ -1,0 +1,99 @@
+package accept
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/rocelab/rocelab/dataplane/netspace"
+	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/deploy/lab"
+	"github.com/rocelab/rocelab/deploy/scenario"
+	"github.com/rocelab/rocelab/nicd"
+	"github.com/rocelab/rocelab/tests/require"
+)
+
+// small is 2:1 for 3 ms with DCQCN.
+func small(name string) *scenario.Scenario {
+	return &scenario.Scenario{
+		Topology: lab.Star(name, 3, 40*unit.GbPerSecond, time.Microsecond),
+		Flows:    scenario.Many("h3", nicd.FlowRequest{}, "h1", "h2"),
+		Queues:   []scenario.Queue{{Switch: "sw0", Port: "swp3", Queue: scenario.DataQueue}},
+		Duration: 3 * time.Millisecond, Interval: 50 * time.Microsecond}
+}
+
+// onRealFrames runs a scenario with the programs that were built.
+func onRealFrames(t *testing.T, s *scenario.Scenario, meddle func(l *lab.Lab) error) *scenario.Run {
+	t.Helper()
+	require.Root(t)
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	o := scenario.RealOptions{}
+	if meddle != nil {
+		o.Ready = func(_ context.Context, l *lab.Lab) error { return meddle(l) }
+	}
+	r, err := s.Real(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// failed are the names of the checks that a certificate failed.
+func failed(r *scenario.Run) string {
+	var names []string
+	for _, c := range r.Certificate.Checks {
+		if !c.OK {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// TestRealFramesAreVirtualTime: a run that nobody meddles with is certified, and is virtual time to
+// the last bit of what was recorded.
+func TestRealFramesAreVirtualTime(t *testing.T) {
+	r := onRealFrames(t, small("fid-plain"), nil)
+	if !r.Certificate.Valid {
+		t.Errorf("%+v", r.Certificate)
+	}
+	v, err := small("fid-plain").Virtual(t.Context(), nil)
+	if err != nil || v.Hash != r.Hash {
+		t.Errorf("hash %s on real frames, %s in virtual time (%v)", r.Hash, v.Hash, err)
+	}
+}
+
+// TestForeignFramesInvalidate: RoCE frames that no machine of the lab has sent change what happens,
+// and the certificate says so.
+func TestForeignFramesInvalidate(t *testing.T) {
+	const frames = 300
+	r := onRealFrames(t, small("fid-foreign"), func(l *lab.Lab) error {
+		dice := rand.New(rand.NewPCG(1, 2))
+		return netspace.Do("fid-foreign-h1", func() error { return inject("eth0", dice, frames) })
+	})
+	if got := failed(r); !strings.Contains(got, "differ from virtual time") {
+		t.Errorf("failed checks: %q", got)
+	}
+}
+
+// TestLossBelowInvalidates: frames that the kernel loses between two daemons are found.
+func TestLossBelowInvalidates(t *testing.T) {
+	r := onRealFrames(t, small("fid-loss"), func(l *lab.Lab) error {
+		return netspace.Do("fid-loss-h2", func() error {
+			dev, err := netlink.LinkByName("eth0")
+			if err != nil {
+				return err
+			}
+			return netlink.LinkSetDown(dev)
+		})
+	})
+	if r.Certificate.Valid {
+		t.Errorf("%+v", r.Certificate)
+	}
+}
