@@ -17,6 +17,7 @@ func scaleExperiments() []suite.Experiment {
 	return []suite.Experiment{
 		scaleLivelock(),
 		scalePauseStorm(),
+		scaleDeadlock(),
 	}
 }
 

@@ -81,14 +81,18 @@ func (r *Run) Goodput(flow int) float64 { return r.perSecond(r.placed(flow)) * 8
 
 // GoodputIn is that of a flow between two times of samples.
 func (r *Run) GoodputIn(flow int, from, to time.Duration) float64 {
-	placed := r.placed(flow)
+	return r.grown(r.placed(flow), from, to) * 8 / (to - from).Seconds()
+}
+
+// grown is how much a cumulative series has grown between two times of samples.
+func (r *Run) grown(cumulative []float64, from, to time.Duration) float64 {
 	at := func(t time.Duration) float64 {
-		if i := int(t/r.Scenario.Interval) - 1; i >= 0 && len(placed) > 0 {
-			return placed[min(i, len(placed)-1)]
+		if i := int(t/r.Scenario.Interval) - 1; i >= 0 && len(cumulative) > 0 {
+			return cumulative[min(i, len(cumulative)-1)]
 		}
 		return 0
 	}
-	return (at(to) - at(from)) * 8 / (to - from).Seconds()
+	return at(to) - at(from)
 }
 
 // perSecond is how much a cumulative series has grown after the warm-up, by time.
@@ -185,6 +189,12 @@ func (r *Run) Utilisation(queue int) float64 {
 		}
 	}
 	panic("scenario: no link at " + q.String())
+}
+
+// SentLineBytes is what a queue sent between two times of samples, with preamble, FCS and the gaps
+// between frames.
+func (r *Run) SentLineBytes(queue int, from, to time.Duration) float64 {
+	return r.grown(r.queueColumn(queue, switchd.ColumnSentLineBytes), from, to)
 }
 
 // PFC sums the PFC frames of all ports of a switch.

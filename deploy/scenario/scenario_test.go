@@ -56,6 +56,10 @@ func TestTwoSendersShareALink(t *testing.T) {
 		math.Abs(first+second-2*all) > 1 {
 		t.Errorf("goodput %v, then %v, together %v", first, second, all)
 	}
+	sent := r.SentLineBytes(0, s.Warmup, s.Duration)
+	if u := sent * 8 / 40e9 / (s.Duration - s.Warmup).Seconds(); u != r.Utilisation(0) {
+		t.Errorf("%v bytes left the queue, which is %v of the link", sent, u)
+	}
 	if u := r.Utilisation(0); u < 0.999 || u > 1.001 { // by a frame at either end
 		t.Errorf("utilisation %v", u)
 	}
