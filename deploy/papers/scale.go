@@ -10,6 +10,7 @@ import (
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/deploy/suite"
 	"github.com/rocelab/rocelab/nicd"
+	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
 // scaleExperiments are those of [RDMA at scale].
@@ -18,6 +19,7 @@ func scaleExperiments() []suite.Experiment {
 		scaleLivelock(),
 		scalePauseStorm(),
 		scaleDeadlock(),
+		scaleSlowReceiver(),
 	}
 }
 
@@ -55,6 +57,10 @@ func fault(text string) lab.Fault {
 	}
 	return f
 }
+
+// paperAlpha is the share of the free buffer that one priority of a port may have: "worked well in
+// our production network", section 6.2.
+var paperAlpha = sonic.Alpha{Num: 1, Den: 16}
 
 // own gives a node settings of its own, in the words of its daemon's configuration.
 func own(t *lab.Topology, node, text string) {

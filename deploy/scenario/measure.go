@@ -48,6 +48,11 @@ func (r *Run) Column(node, name string) []float64 { return slices.Clone(r.column
 // Counted is the same of a cumulative column, by interval.
 func (r *Run) Counted(node, name string) []float64 { return Differences(r.column(node, name)) }
 
+// CountedPerSecond is how often that was after the warm-up, by second.
+func (r *Run) CountedPerSecond(node, name string) float64 {
+	return r.perSecond(r.column(node, name))
+}
+
 // Differences of a cumulative series, the first from zero.
 func Differences(cumulative []float64) []float64 {
 	d := slices.Clone(cumulative)
