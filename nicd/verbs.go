@@ -120,7 +120,11 @@ func (s *verbs) open(r OpenRequest) (e Endpoint, err error) {
 		if err != nil {
 			return err
 		}
-		region, err := n.RegisterMR(r.Bytes, allRights)
+		register := n.RegisterMR
+		if r.Payload == Virtual {
+			register = n.RegisterVoid
+		}
+		region, err := register(r.Bytes, allRights)
 		if err != nil {
 			return err
 		}
@@ -203,9 +207,12 @@ func (s *verbs) flow(r FlowRequest) (struct{}, error) {
 		if q == nil {
 			return fmt.Errorf("QP %v was not opened here", r.QPN)
 		}
-		if r.MessageBytes > len(q.region.Bytes) {
+		if r.MessageBytes > q.region.Len() {
 			return fmt.Errorf("messages of %d bytes do not fit the region of %d", r.MessageBytes,
-				len(q.region.Bytes))
+				q.region.Len())
+		}
+		if op.Atomic() && q.region.Bytes == nil {
+			return fmt.Errorf("verb %q: needs a region whose payload is real", r.Verb)
 		}
 		_, err := s.host.Start(now, app.Flow{Name: r.Name, QPN: r.QPN, Op: op, Depth: r.Depth,
 			Local:    qp.Local{Key: q.region.Key, VA: q.region.VA, Length: r.MessageBytes},
