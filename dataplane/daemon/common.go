@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 )
@@ -114,6 +115,16 @@ type PortConfig struct {
 	// The lab's numbers for the two directions of the link, if it has a common clock.
 	TxLink *int `yaml:"tx_link,omitempty"`
 	RxLink *int `yaml:"rx_link,omitempty"`
+	// Seed of the dice of what goes wrong with what leaves here; 0: of the port's name.
+	Seed uint64 `yaml:"seed,omitempty"`
+}
+
+// LinkSeed is the seed of the direction of the link that begins at a node's port.
+func (p *PortConfig) LinkSeed(node string) uint64 {
+	if p.Seed != 0 {
+		return p.Seed
+	}
+	return link.SeedOf(node + ":" + p.Name)
 }
 
 // Validate judges one port; path is where it stands in the file.

@@ -153,9 +153,8 @@ func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 		all = append(all, loop.Port{
 			Name: cfg.Name, Wire: wire,
 			TxLink: number(cfg.TxLink), RxLink: number(cfg.RxLink),
-			MAC: p.mac(i),
-			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay,
-				Seed: link.SeedOf(p.node + ":" + cfg.Name)},
+			MAC:  p.mac(i),
+			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay, Seed: cfg.LinkSeed(p.node)},
 			Open: func() (loop.Wire, error) { return p.reopen(i, &cfg) },
 		})
 	}

@@ -219,3 +219,38 @@ func TestECMPUsesEveryLink(t *testing.T) {
 		}
 	}
 }
+
+// choices is how many data packets each port of the leaves and spines sent, of flows that are the
+// same whatever the seed.
+func choices(t *testing.T, seed uint64) (sent []uint64) {
+	t.Helper()
+	top := fabric.Testbed("a", 2, links)
+	top.Seed = seed
+	n := run(t, top)
+	for range 4 {
+		n.write("h1-1", "h3-1")
+		n.write("h2-2", "h4-2")
+	}
+	n.finish()
+	for _, sw := range []string{"l1", "l2", "l3", "l4", "s1", "s2"} {
+		for _, p := range n.state(sw).Ports {
+			sent = append(sent, p.Sent[dataClass].Frames)
+		}
+	}
+	return sent
+}
+
+// TestSeedChoosesPaths: the same seed is the same run, other seeds are other choices of ECMP.
+func TestSeedChoosesPaths(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(6) {
+		once := fmt.Sprint(choices(t, seed))
+		if again := fmt.Sprint(choices(t, seed)); again != once {
+			t.Errorf("seed %d: %s, and again %s", seed, once, again)
+		}
+		seen[once] = true
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d different runs of 6 seeds: %v", len(seen), seen)
+	}
+}

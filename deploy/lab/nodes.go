@@ -71,6 +71,9 @@ func (t *Topology) switchConfig(n Node) (c switchd.Config, err error) {
 		if c, err = t.Switch.Clone(); err != nil {
 			return c, err
 		}
+	}
+	t.seedSwitch(n.Name, &c)
+	if !n.Switch.IsZero() {
 		if err = daemon.Merge("switch", &n.Switch, &c); err != nil {
 			return c, err
 		}
@@ -103,7 +106,7 @@ func (t *Topology) nicConfig(n Node) (c nicd.Config, err error) {
 	}
 	_, mac := t.Address(n.Name)
 	c.Name, c.Port, c.MAC, c.IPv4 = n.Name, t.ports(n.Name)[0], wire.MAC(mac), n.IPv4.Addr()
-	c.Seed, c.Pingmesh = uint64(t.index(n.Name))+1, t.mesh(n)
+	c.Seed, c.Pingmesh = t.seedOf(n.Name, uint64(t.index(n.Name))+1), t.mesh(n)
 	if _, mac, ok := t.gateway(n); ok {
 		c.Gateway = &nicd.Gateway{Subnet: n.IPv4.Masked(), MAC: mac}
 	}
@@ -134,7 +137,8 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 			}
 			tx, rx := 2*i+end, 2*i+1-end
 			ports = append(ports, daemon.PortConfig{Name: e.Device, Rate: link.Rate,
-				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx})
+				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx,
+				Seed: t.seedOf(e.String(), 0)})
 		}
 	}
 	return ports

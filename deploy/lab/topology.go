@@ -31,6 +31,10 @@ type Topology struct {
 	// MetricsPort is the loopback port of the first node's metrics; the others follow in their
 	// order, and the lab's own after them. 0 is none.
 	MetricsPort int `yaml:"metrics_port,omitempty"`
+	// Seed is what all dice of the lab follow from: those of NICs, marking, ECMP and faults, but
+	// for what a switch has of its own or a fault names. 0: each has the seed of its place or
+	// name, and marking that of the settings.
+	Seed uint64 `yaml:"seed,omitempty"`
 	// Faults are what goes wrong, by the lab's clock.
 	Faults []Fault `yaml:"faults,omitempty"`
 

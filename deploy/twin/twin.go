@@ -34,7 +34,7 @@ type node struct {
 	name   string
 	twin   *Twin
 	device dataplane.Device
-	ports  []string
+	ports  []daemon.PortConfig
 	mac    func(port int) wire.MAC
 	sim    *sim.Node
 	mux    *http.ServeMux
@@ -54,10 +54,7 @@ func New(t *lab.Topology) (*Twin, error) {
 			return nil, fmt.Errorf("%s: %w", n.Name, err)
 		}
 		one := &node{name: n.Name, twin: tw, device: v.Device, mux: http.NewServeMux(),
-			mac: v.MAC, sim: tw.Net.Add(n.Name, v.Device, len(v.Ports))}
-		for _, p := range v.Ports {
-			one.ports = append(one.ports, p.Name)
-		}
+			mac: v.MAC, ports: v.Ports, sim: tw.Net.Add(n.Name, v.Device, len(v.Ports))}
 		tw.nodes[n.Name] = one
 		v.Handle(one, one.mux)
 		daemon.FaultCalls(one.mux, one, tw.Net.Faults(), n.Name+":")
@@ -79,7 +76,7 @@ func New(t *lab.Topology) (*Twin, error) {
 func (tw *Twin) wire(e lab.Endpoint) sim.End {
 	n, port := tw.end(e)
 	return sim.End{Node: n.sim, Port: port, Name: e.String(), MAC: n.mac(int(port)),
-		Seed: link.SeedOf(e.String())}
+		Seed: n.ports[port].LinkSeed(n.name)}
 }
 
 // announce tells the switches where the hosts are, as a lab does before its time starts.
@@ -121,7 +118,9 @@ func frameSize(t *lab.Topology) int {
 
 func (tw *Twin) end(e lab.Endpoint) (*node, dataplane.PortID) {
 	n := tw.nodes[e.Node]
-	return n, dataplane.PortID(slices.Index(n.ports, e.Device))
+	return n, dataplane.PortID(slices.IndexFunc(n.ports, func(p daemon.PortConfig) bool {
+		return p.Name == e.Device
+	}))
 }
 
 // Client makes control calls to a node.
