@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/deploy/papers"
 )
 
 // Exit codes.
@@ -20,6 +21,7 @@ const (
 	exitFailed      = 1 // a check failed: a run is not valid
 	exitUsage       = 2
 	exitEnvironment = 3
+	exitClaims      = 3 // of 'run': it worked, and a claim does not hold
 	exitInterrupted = 130
 )
 
@@ -32,6 +34,14 @@ var errFound = errors.New("found")
 
 // usageError is a mistake in the arguments, or in a file that they name.
 type usageError struct{ error }
+
+// statusError is an error with an exit code of its own.
+type statusError struct {
+	error
+	code int
+}
+
+func (e statusError) Unwrap() error { return e.error }
 
 var errInterrupted = errors.New("interrupted")
 
@@ -67,7 +77,8 @@ func run(ctx context.Context, args []string) int {
 	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
 		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
 		topCommand(), checkCommand(), thresholdsCommand(), configCommand(), nicCommand(),
-		perfCommand(), pingCommand())
+		perfCommand(), pingCommand(), listCommand(papers.All), runCommand(papers.All),
+		reportCommand())
 	for _, c := range root.Commands() {
 		refuseUnknown(c)
 	}
@@ -75,7 +86,11 @@ func run(ctx context.Context, args []string) int {
 	root.SetArgs(spelled(args))
 	usage := true
 	root.PersistentPreRun = func(*cobra.Command, []string) { usage = false }
-	err := root.ExecuteContext(ctx)
+	return exitCode(root.ExecuteContext(ctx), usage)
+}
+
+// exitCode tells of an error, and makes the exit code of it. usage says that no command has begun.
+func exitCode(err error, usage bool) int {
 	switch {
 	case err == nil:
 		return 0
@@ -85,7 +100,10 @@ func run(ctx context.Context, args []string) int {
 		return exitFailed
 	}
 	fmt.Fprintln(os.Stderr, "rocelab:", err)
+	var status statusError
 	switch {
+	case errors.As(err, &status):
+		return status.code
 	case errors.Is(err, errInvalid):
 		return exitFailed
 	case usage, errors.As(err, new(usageError)):

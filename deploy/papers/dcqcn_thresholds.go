@@ -37,7 +37,7 @@ const (
 	thresholdStaticECN  = "static t_ECN"
 	thresholdDynamicECN = "dynamic t_ECN"
 	thresholdMTU        = "MTU"
-	thresholdWarnings   = "warnings" // of the paper's misconfigured switch, that name the inequality
+	thresholdWarnings   = "warnings" // that name the inequality, of the misconfigured switch
 )
 
 func calculateThresholds(context.Context, suite.Env) (o suite.Outcome, err error) {
@@ -123,16 +123,16 @@ func judgeThresholds(n map[string]float64) (v suite.Verdict) {
 	}}
 	v.Notes = []string{
 		"t_flight is an input, the paper's own value: it does not name the cable that it is for.",
-		"The paper prints 0.85 KB for the fixed t_PFC. Its inequality t_PFC > n t_ECN with its own " +
-			"24.47 KB and 32 ports gives 24.47 / 32 = 0.76 KB. The conclusion is the same.",
+		"The paper prints 0.85 KB for the fixed t_PFC. Its inequality t_PFC > n t_ECN with its " +
+			"own 24.47 KB and 32 ports gives 24.47 / 32 = 0.76 KB. The conclusion is the same.",
 	}
 	return v
 }
 
 // printed is a claim that a number has the two decimals that the paper prints. The paper cuts
-// digits off, as is right for upper bounds.
+// further digits off, as is right for upper bounds.
 func printed(text, paper string, want, ours float64) suite.Claim {
 	return suite.Claim{Text: text, Paper: paper, Ours: ours, Unit: "KB",
-		Rule:  "the digits printed",
+		Rule:  "the printed digits, others cut off",
 		Holds: math.Floor(ours*100+1e-6) == math.Round(want*100)}
 }

@@ -51,7 +51,8 @@ var qcnVectors = []qcnVector{
 	{"eq 1, Q = Qeq", "No message is sent when Fb >= 0: a queue that stays at Qeq.", "none", 0,
 		"messages"},
 	// 10 Gb/s (1 - 32/128)
-	{"eq 2", "Equation 2: |Fb| = 32 takes a quarter of 10 Gb/s.", "CR (1 - Gd |Fb|)", 7.5, "Gb/s"},
+	{"eq 2", "Equation 2: |Fb| = 32 takes a quarter of 10 Gb/s.", "CR (1 - Gd |Fb|)", 7.5,
+		"Gb/s"},
 	// 10 Gb/s (1 - 63/128)
 	{"eq 2, most", "Equation 2: the largest |Fb| = 63 takes at most a half of 10 Gb/s.",
 		"at most 50 %", 5.078125, "Gb/s"},
@@ -61,21 +62,22 @@ var qcnVectors = []qcnVector{
 		"(CR + TR) / 2", 9.921875, "Gb/s"},
 	// From TR 8.75, CR 6.5625 Gb/s, five cycles of recovery: 8.75 - 2.1875/32 = 8.681640625. Then
 	// TR 8.755, 8.76, 8.765.
-	{"eq 5", "Equation 5: three cycles of 75 KB after recovery raise TR from 8.75 Gb/s by 5 Mb/s " +
-		"each.", "TR + AI_INC", 8.765, "Gb/s"},
+	{"eq 5", "Equation 5: three cycles of 75 KB after recovery raise TR from 8.75 Gb/s by " +
+		"5 Mb/s each.", "TR + AI_INC", 8.765, "Gb/s"},
 	// CR 8.7183203125, 8.73916015625, 8.752080078125.
 	{"eq 6", "Equation 6: and CR halves its way to each of them.", "(CR + TR) / 2",
 		8.752080078125, "Gb/s"},
 	// 50 + 100 + 150
-	{"eq 7", "Equation 7: three increases with both counters past recovery raise TR by i x 50 Mb/s.",
-		"TR + i HAI_INC", 300, "Mb/s"},
+	{"eq 7", "Equation 7: three increases with both counters past recovery raise TR by i x 50 " +
+		"Mb/s.", "TR + i HAI_INC", 300, "Mb/s"},
 	// The middle itself is 0 away.
 	{"eq 8", "Equation 8: and CR is in the middle between what it was and TR.", "(CR + TR) / 2", 0,
 		"b/s off"},
 	{"extra recovery, TR", "Extra fast recovery: the second of two messages in a row leaves TR.",
 		"does not decrease TR", 10, "Gb/s"},
 	// 7.5 (1 - 32/128)
-	{"extra recovery, CR", "Extra fast recovery: it lowers CR as usual.", "as usual", 5.625, "Gb/s"},
+	{"extra recovery, CR", "Extra fast recovery: it lowers CR as usual.", "as usual", 5.625,
+		"Gb/s"},
 	// 150 - 100 KB
 	{"extra recovery, bytes", "Extra fast recovery: it does not reset the byte counter, which had " +
 		"counted 100 of 150 KB.", "does not reset", 50, "KB left"},
@@ -115,11 +117,11 @@ func judgeQCN(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		},
 	}}
 	v.Notes = []string{
-		"Equations 2 and 3 in their printed order would make TR the lowered CR. We take TR as the " +
-			"same section defines it: the rate just before the last message.",
+		"Equations 2 and 3 in their printed order would make TR the lowered CR. We take TR as " +
+			"the same section defines it: the rate just before the last message.",
 		"The paper leaves the scale of the 6 bits open. We take 63 for Fb = -Qeq (2 W + 1), a " +
 			"queue of twice Qeq that was empty at the last sample.",
-		"G_d is table 2's 1/128, so the largest decrease is 63/128, not quite the 50 % of the text.",
+		"G_d is table 2's 1/128, so the largest decrease is 63/128, not quite the text's 50 %.",
 	}
 	return v
 }
