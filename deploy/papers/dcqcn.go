@@ -17,6 +17,7 @@ import (
 // dcqcnExperiments are those of [DCQCN].
 func dcqcnExperiments() []suite.Experiment {
 	return []suite.Experiment{
+		dcqcnPFCUnfairness(),
 		dcqcnThresholds(),
 	}
 }
@@ -57,6 +58,7 @@ func dcqcnSettings(t *lab.Topology, c control) {
 	// Section 4: B - 8 n t_flight is what is shared.
 	s := thresholds.Paper()
 	t.Switch.Pool.XOFF = unit.Bytes(s.Priorities*s.Ports) * s.Flight
+	t.Switch.Frames = 1 << 14 // 12 MB are 11,100 packets of data
 	// Nothing but the PSN limits what a RoCE NIC has in flight (IBTA vol 1 9.7.7.2): with PFC alone
 	// a flow fills the buffers of a whole path.
 	t.NIC.QP.MaxOutstanding = ib.MaxPSNWindow - 1
@@ -108,3 +110,7 @@ func onLine(goodput float64) float64 {
 		ib.ICRCLen)
 	return goodput * float64(packet) / payload
 }
+
+const throughputNote = "Throughput is the share of a link, with headers, preamble and gaps: the " +
+	"paper's figures of 10 and 20 Gb/s are shares of 40 Gb/s, and with the path MTU of 1024 " +
+	"bytes only 92.6 % of a link can be payload."
