@@ -13,6 +13,8 @@ import (
 //	POST /v1/open    OpenRequest    -> Endpoint   a QP and a region for the peer to write into
 //	POST /v1/join    JoinRequest                      connect it with its peer
 //	POST /v1/flow    FlowRequest                      make traffic on it
+//	POST /v1/cc      CCRequest                        change congestion control
+//	GET  /v1/cc                     -> CCStatus
 //	POST /v1/receive ReceiveRequest                   stop the receive pipeline, or let it go on
 //	GET  /v1/receive                -> ReceiveStatus
 //	POST /v1/receive/restore                          pause again, after the watchdog forbade it
@@ -34,10 +36,14 @@ type Endpoint struct {
 	Feedback bool `json:"feedback,omitempty"`
 }
 
-// OpenRequest asks for a QP and a region of memory.
+// OpenRequest asks for a QP and a region of memory. What the peer SENDs is received into the
+// region, so that a flow may come After it.
 type OpenRequest struct {
 	Bytes int        `json:"bytes"`
 	IP    netip.Addr `json:"ip"` // which of the NIC's addresses; invalid: its first, IPv4 if any
+	// DSCP of the QP's packets, data and acknowledgements; null: as the NIC's others. It chooses
+	// their priority.
+	DSCP *uint8 `json:"dscp,omitempty"`
 }
 
 // JoinRequest connects a QP that Open made. Without a MAC address the kernel is asked for the way
@@ -45,19 +51,44 @@ type OpenRequest struct {
 type JoinRequest struct {
 	QPN  ib.QPN   `json:"qpn"`
 	Peer Endpoint `json:"peer"`
+	DSCP *uint8   `json:"dscp,omitempty"` // in place of that of OpenRequest
 }
 
-// FlowRequest makes traffic on a joined QP.
+// FlowRequest makes traffic on a joined QP. docs/nic.md tells what can be made of it.
 type FlowRequest struct {
 	Name         string `json:"name"`
 	QPN          ib.QPN `json:"qpn"`
-	Verb         string `json:"verb"` // write, send, read, fetch_add or cmp_swap
+	Verb         string `json:"verb"` // write, write_imm, send, read, fetch_add or cmp_swap
 	MessageBytes int    `json:"message_bytes"`
 	SpanBytes    int    `json:"span_bytes"` // of the peer's region, that messages take in turn
 	Depth        int    `json:"depth"`      // messages outstanding at most
 	Messages     uint64 `json:"messages"`   // 0: no limit
 	StartNs      int64  `json:"start_ns"`
 	StopNs       int64  `json:"stop_ns"` // 0: no limit
+
+	// Sizes is a distribution of message sizes, in place of message_bytes.
+	Sizes []SizePoint `json:"sizes,omitempty"`
+	Seed  uint64      `json:"seed,omitempty"` // of sizes and of poisson times
+	// IntervalNs is the mean time between messages that arrive by themselves and queue up behind
+	// depth; 0: the next is there when the depth allows it.
+	IntervalNs int64 `json:"interval_ns,omitempty"`
+	// IdleNs is for how long on average nothing is posted after a completion.
+	IdleNs int64 `json:"idle_ns,omitempty"`
+	// Arrivals is how these two are distributed: poisson or periodic, which is also "".
+	Arrivals string `json:"arrivals,omitempty"`
+	// After is a QP that was opened here: message k, from 0, is posted only when k+1-lead messages
+	// have been received on it.
+	After ib.QPN `json:"after,omitempty"`
+	Lead  int    `json:"lead,omitempty"`
+	// Log is how many messages, the first ones, GET /v1/messages tells of.
+	Log int `json:"log,omitempty"`
+}
+
+// SizePoint says that messages are not larger than Bytes with probability P. P ascends from point
+// to point and is 1 at the last; sizes in between are interpolated linearly.
+type SizePoint struct {
+	Bytes int     `json:"bytes"`
+	P     float64 `json:"p"`
 }
 
 // Status is the answer to GET /v1/status.

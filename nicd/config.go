@@ -40,8 +40,10 @@ type Config struct {
 	Receive      ReceiveConfig   `yaml:"receive"`
 	DSCP         DSCPConfig      `yaml:"dscp"`
 
-	CC          CCConfig          `yaml:"cc"`
-	Personality PersonalityConfig `yaml:"personality"`
+	CC CCConfig `yaml:"cc"`
+	// TCToCCMap is in place of CC for queue pairs whose data is of a traffic class.
+	TCToCCMap   map[uint8]CCConfig `yaml:"tc_to_cc_map"`
+	Personality PersonalityConfig  `yaml:"personality"`
 	// CNPInterval is in place of the personality's, if it is there.
 	CNPInterval *time.Duration `yaml:"cnp_interval,omitempty"`
 	Burst       unit.Bytes     `yaml:"burst"`
@@ -102,20 +104,13 @@ type QPConfig struct {
 	Recovery *qp.Recovery `yaml:"recovery,omitempty"`
 }
 
-// CCConfig chooses an algorithm, a preset of its parameters, and values that differ from those.
-type CCConfig struct {
-	Algorithm string         `yaml:"algorithm"`
-	Preset    string         `yaml:"preset,omitempty"` // the algorithm's default if empty
-	Params    map[string]any `yaml:"params,omitempty"`
-}
-
 // Default has every value that need not be given.
 func Default() Config {
 	n := nic.DefaultConfig()
 	c := Config{
 		MTU: n.QP.MTU, PFCEnable: []uint8{3}, DSCP: DSCPConfig(n.DSCP),
 		DSCPToTCMap: map[uint8]uint8{}, TCToDot1pMap: map[uint8]uint8{},
-		CC:          CCConfig{Algorithm: "dcqcn"},
+		CC: CCConfig{Algorithm: "dcqcn"}, TCToCCMap: map[uint8]CCConfig{},
 		Personality: PersonalityConfig{Name: BookPersonality}, Burst: n.Burst,
 		MaxQPs: n.MaxQPs, MaxRegions: n.MaxRegions,
 		QP: QPConfig{n.QP.SendQueue, n.QP.ReceiveQueue, n.QP.MaxOutstanding, n.QP.AckEvery,
@@ -157,12 +152,10 @@ func Load(path string) (*Config, error) {
 // Machine converts a valid configuration into the machine's. Without a seed in it, each call draws
 // another one.
 func (c *Config) Machine() (nic.Config, error) {
-	params, faults := c.CC.resolve()
-	if len(faults) != 0 {
+	n := c.machine()
+	if faults := c.congestionControl(&n); len(faults) != 0 {
 		return nic.Config{}, fmt.Errorf("%s: %s", faults[0].Path, faults[0].Problem)
 	}
-	n := c.machine()
-	n.CC = params
 	if n.Seed == 0 {
 		n.Seed = drawSeed()
 	}

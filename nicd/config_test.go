@@ -103,6 +103,9 @@ func TestCongestionControlSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if m.ClassCC != [8]cc.Params{} {
+		t.Errorf("classes %v", m.ClassCC)
+	}
 	p := m.CC.(*cc.DCQCNParams)
 	if p.Timer != 99*time.Microsecond || p.RateAI != 7*unit.MbPerSecond || p.FastRecovery != 1 {
 		t.Errorf("%+v", p)

@@ -17,7 +17,6 @@ import (
 type server struct {
 	*daemon.Daemon
 	*verbs
-	params []daemon.Parameter
 }
 
 // Base is the common part of the configuration.
@@ -48,7 +47,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err := c.Pingmesh.begin(host, c.Gateway); err != nil {
 		return err
 	}
-	s := &server{verbs: newVerbs(host, c), params: c.Parameters()}
+	s := &server{verbs: newVerbs(host, c)}
 	s.kernel = kernel
 	s.Daemon, err = daemon.New(daemon.Spec{
 		Common: c.Common, Kind: "nicd", Ports: []daemon.PortConfig{c.Port}, Device: s.host,
@@ -102,8 +101,8 @@ func (s *server) status(struct{}) (st Status, err error) {
 	if st.Status, err = s.Status(); err != nil {
 		return st, err
 	}
-	st.Parameters = s.params
 	err = s.do(func(now unit.Time) error {
+		st.Parameters = s.c.Parameters()
 		s.host.NIC().Snapshot(now, &s.snap)
 		st.State = s.state()
 		return nil

@@ -79,7 +79,7 @@ func (s *server) listenPrograms(c *Config, log *slog.Logger) (*uverbs.Server, er
 	}
 	return uverbs.Listen(uverbs.Config{Name: c.Name, Path: path, Group: c.Programs.Group,
 		Limits: c.Programs.limits(), Host: s.host, Driver: s.Loop, Log: log,
-		Resolve: s.resolve})
+		Algorithms: algorithms, Resolve: s.resolve})
 }
 
 // resolve asks the kernel of the port's namespace for the way to a host.

@@ -1,7 +1,6 @@
 package nicd
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/nicd/nic"
-	"github.com/rocelab/rocelab/roce/cc"
 )
 
 // elsewhere are the fields that stand in another place of the file than of nic.Config.
@@ -55,17 +53,13 @@ func (c *Config) Validate() []daemon.Fault {
 	}
 	faults = append(faults, c.Programs.validate()...)
 	unless(c.MetricsPerQP >= 0, "metrics_per_qp", "%d is negative", c.MetricsPerQP)
-	params, wrong := c.CC.resolve()
-	faults = append(faults, wrong...)
-	faults = append(faults, c.Pingmesh.validate()...)
-	_, wrong = c.Personality.resolve()
-	faults = append(faults, wrong...)
 	n := c.machine()
+	faults = append(faults, c.congestionControl(&n)...)
+	faults = append(faults, c.Pingmesh.validate()...)
+	_, wrong := c.Personality.resolve()
+	faults = append(faults, wrong...)
 	if c.MTU == 0 { // the device will tell
 		n.QP.MTU = nic.DefaultConfig().QP.MTU
-	}
-	if params != nil {
-		n.CC = params
 	}
 	if n.Rate <= 0 { // told above; what is compared with it is not at fault
 		n.Rate = 1000 * unit.GbPerSecond
@@ -85,56 +79,6 @@ func (c *Config) Validate() []daemon.Fault {
 		}
 	}
 	return faults
-}
-
-// resolve returns the parameters of the preset with the changes on top, nil if there is no such
-// algorithm or preset.
-func (c *CCConfig) resolve() (params cc.Params, faults []daemon.Fault) {
-	params, err := cc.NewParams(c.Algorithm, c.Preset)
-	if err != nil {
-		path := "cc.algorithm"
-		if slices.Contains(cc.Names(), c.Algorithm) {
-			path = "cc.preset"
-		}
-		return nil, []daemon.Fault{{Path: path, Problem: err.Error()}}
-	}
-	// One at a time, so that each fault has its own path.
-	for _, key := range slices.Sorted(maps.Keys(c.Params)) {
-		text, err := yaml.Marshal(map[string]any{key: c.Params[key]})
-		if err == nil {
-			dec := yaml.NewDecoder(bytes.NewReader(text))
-			dec.KnownFields(true)
-			err = dec.Decode(params)
-		}
-		if err != nil {
-			faults = append(faults, daemon.Fault{Path: "cc.params." + key,
-				Problem: c.explain(key, err)})
-		}
-	}
-	return params, faults
-}
-
-// explain says what is wrong with one parameter without the decoder's line, which is not the
-// file's.
-func (c *CCConfig) explain(key string, err error) string {
-	if strings.Contains(err.Error(), "not found in type") {
-		return "unknown parameter of " + c.Algorithm
-	}
-	return fmt.Sprintf("%v is no value for it", c.Params[key])
-}
-
-// Parameters are the effective settings of congestion control, for results to carry.
-func (c *Config) Parameters() []daemon.Parameter {
-	preset := c.CC.Preset
-	if preset == "" {
-		preset = cc.DefaultPreset(c.CC.Algorithm)
-	}
-	list := []daemon.Parameter{{Name: "cc.algorithm", Value: c.CC.Algorithm},
-		{Name: "cc.preset", Value: preset},
-		{Name: "personality", Value: c.Personality.Name}}
-	list = appendParameters(list, "", c.behaviour())
-	params, _ := c.CC.resolve()
-	return appendParameters(list, "cc.params.", params)
 }
 
 // appendParameters lists the fields of a struct by their keys.

@@ -66,12 +66,13 @@ type verbs struct {
 	qps     map[ib.QPN]*opened
 	c       *Config
 	kernel  *kernel // nil in virtual time
-	sampled *State  // once the last sample was taken
+	own     map[ib.QPN]ownCC
+	sampled *State // once the last sample was taken
 	snap    nic.Snapshot
 }
 
 func newVerbs(host *app.Host, c *Config) *verbs {
-	return &verbs{host: host, c: c, qps: map[ib.QPN]*opened{}}
+	return &verbs{host: host, c: c, qps: map[ib.QPN]*opened{}, own: map[ib.QPN]ownCC{}}
 }
 
 func (s *verbs) executeBy(run daemon.Executor) {
@@ -82,6 +83,7 @@ func (s *verbs) handle(mux *http.ServeMux) {
 	daemon.Handle(mux, "POST /v1/open", s.open)
 	daemon.Handle(mux, "POST /v1/join", s.join)
 	daemon.Handle(mux, "POST /v1/flow", s.flow)
+	s.handleCC(mux)
 	daemon.Handle(mux, "POST /v1/receive", s.receive)
 	daemon.Handle(mux, "GET /v1/receive", s.receiveStatus)
 	daemon.Handle(mux, "GET /v1/addresses", s.addresses)
@@ -114,7 +116,7 @@ type opened struct {
 }
 
 func (s *verbs) open(r OpenRequest) (e Endpoint, err error) {
-	err = s.do(func(unit.Time) error {
+	err = s.do(func(now unit.Time) error {
 		n := s.host.NIC()
 		ip, err := s.source(r.IP)
 		if err != nil {
@@ -124,10 +126,14 @@ func (s *verbs) open(r OpenRequest) (e Endpoint, err error) {
 		if err != nil {
 			return err
 		}
-		local, err := n.CreateQP(n.QPConfig())
+		local, err := n.CreateRC(n.QPConfig(), nic.Service{DSCP: r.DSCP})
 		if err != nil {
 			n.DeregisterMR(region)
 			return err
+		}
+		if err := s.listen(now, local.QPN, region); err != nil {
+			n.DeregisterMR(region)
+			return errors.Join(err, n.DestroyQP(local.QPN))
 		}
 		s.qps[local.QPN] = &opened{region: region, source: ip}
 		e = Endpoint{QPN: local.QPN, PSN: local.PSN, IP: ip, MAC: n.Config().MAC, VA: region.VA,
@@ -143,7 +149,7 @@ const resolveWithin = 5 * time.Second
 
 func (s *verbs) join(r JoinRequest) (struct{}, error) {
 	remote := nic.Remote{QPN: r.Peer.QPN, PSN: r.Peer.PSN, IP: r.Peer.IP,
-		Feedback: r.Peer.Feedback}
+		Feedback: r.Peer.Feedback, DSCP: r.DSCP}
 	err := s.do(func(unit.Time) error {
 		q := s.qps[r.QPN]
 		if q == nil {
@@ -187,117 +193,4 @@ func (s *verbs) way(r *nic.Remote, mac wire.MAC) error {
 	}
 	r.Source, r.MAC, r.VLAN, r.Resolved = p.Source, p.MAC, p.VLAN, true
 	return nil
-}
-
-var operations = map[string]qp.Op{"write": qp.Write, "send": qp.Send, "read": qp.Read,
-	"fetch_add": qp.FetchAdd, "cmp_swap": qp.CmpSwap}
-
-func (s *verbs) flow(r FlowRequest) (struct{}, error) {
-	op, ok := operations[r.Verb]
-	if !ok {
-		return struct{}{}, fmt.Errorf("verb %q: want write, send, read, fetch_add or cmp_swap",
-			r.Verb)
-	}
-	return struct{}{}, s.do(func(now unit.Time) error {
-		q := s.qps[r.QPN]
-		if q == nil {
-			return fmt.Errorf("QP %v was not opened here", r.QPN)
-		}
-		if r.MessageBytes > len(q.region.Bytes) {
-			return fmt.Errorf("messages of %d bytes do not fit the region of %d", r.MessageBytes,
-				len(q.region.Bytes))
-		}
-		_, err := s.host.Start(now, app.Flow{Name: r.Name, QPN: r.QPN, Op: op, Depth: r.Depth,
-			Local:    qp.Local{Key: q.region.Key, VA: q.region.VA, Length: r.MessageBytes},
-			Remote:   qp.Remote{VA: q.peer.VA, RKey: q.peer.RKey},
-			Span:     r.SpanBytes,
-			Messages: r.Messages, Start: unit.Time(r.StartNs), Stop: unit.Time(r.StopNs)})
-		return err
-	})
-}
-
-// view finds a QP in the latest snapshot.
-func (s *verbs) view(qpn ib.QPN) *nic.QPView {
-	for i := range s.snap.QPs {
-		if s.snap.QPs[i].QPN == qpn {
-			return &s.snap.QPs[i]
-		}
-	}
-	return nil
-}
-
-// sample records every flow and every QP that exists now. With the last sample everything that the
-// NIC counted is kept.
-func (s *verbs) sample(r daemon.SampleRequest) (struct{}, error) {
-	columns := []string{ColumnPausedNs, ColumnCNPsSent}
-	var flows, qps []ib.QPN
-	err := s.do(func(now unit.Time) error {
-		s.sampled = nil
-		for i := range s.host.Flows() {
-			f, _ := s.host.Flow(i)
-			flows = append(flows, f.QPN)
-			columns = append(columns, ColumnRate+f.Name)
-		}
-		s.host.NIC().Snapshot(now, &s.snap)
-		for i := range s.snap.QPs {
-			qps = append(qps, s.snap.QPs[i].QPN)
-			columns = append(columns, fmt.Sprint(ColumnPlaced, uint32(s.snap.QPs[i].QPN)))
-		}
-		return nil
-	})
-	if err != nil {
-		return struct{}{}, err
-	}
-	return struct{}{}, s.sampler.Start(time.Duration(r.IntervalNs), r.Count, columns,
-		func(now unit.Time, row []float64) { s.row(now, flows, qps, row) },
-		func(unit.Time) {
-			st := s.state()
-			s.sampled = &st
-		})
-}
-
-// state sums up the latest snapshot.
-func (s *verbs) state() (st State) {
-	for _, p := range s.snap.Pause {
-		st.PausedNs += p.RxPauseDuration.Nanoseconds()
-	}
-	st.Counters = counters(&s.snap)
-	for i := range s.host.Flows() {
-		st.Flows = append(st.Flows, s.flowStatus(i))
-	}
-	return st
-}
-
-func (s *verbs) flowStatus(i int) FlowStatus {
-	f, stats := s.host.Flow(i)
-	out := FlowStatus{Name: f.Name, QPN: f.QPN, Messages: stats.Completed, Failed: stats.Failed,
-		State: map[string]float64{}}
-	if v := s.view(f.QPN); v != nil {
-		out.AckedBytes, out.Retransmitted = v.Stats.BytesAcked, v.Stats.PacketsRetransmitted
-		out.RateBps = int64(v.Rate)
-		for _, value := range v.CC[:v.CCValues] {
-			out.State[value.Name] = value.Value
-		}
-	}
-	return out
-}
-
-func (s *verbs) row(now unit.Time, flows, qps []ib.QPN, row []float64) {
-	s.host.NIC().Snapshot(now, &s.snap)
-	row[0], row[1] = 0, float64(s.snap.Counters.NPCNPSent)
-	for _, p := range s.snap.Pause {
-		row[0] += float64(p.RxPauseDuration.Nanoseconds())
-	}
-	row = row[2:]
-	for i, qpn := range flows {
-		if v := s.view(qpn); v != nil {
-			row[i] = float64(v.Rate)
-		}
-	}
-	row = row[len(flows):]
-	for i, qpn := range qps {
-		if v := s.view(qpn); v != nil {
-			row[i] = float64(v.Stats.BytesReceived)
-		}
-	}
 }

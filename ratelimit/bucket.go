@@ -21,6 +21,9 @@ type Bucket struct {
 	credit  int64 // in grains, negative in debt
 	updated unit.Time
 	inverse uint64 // 2^64/rate, so that a debt is divided by multiplying
+
+	every time.Duration // between two fillings; 0: filled all the time
+	token int64         // what a filling brings, in grains
 }
 
 // MaxBurst bounds the burst and the largest packet, so that credits fit their integer.
@@ -34,8 +37,22 @@ func NewBucket(now unit.Time, r unit.Rate, burst unit.Bytes) Bucket {
 	return b
 }
 
+// Shape changes what credit is kept and how it comes: for burst bytes, and if every is not zero
+// only at its multiples, in whole bytes and one at least. Debt stays, credit as far as it fits.
+func (b *Bucket) Shape(now unit.Time, burst unit.Bytes, every time.Duration) {
+	b.refill(now)
+	b.burst, b.every = min(max(burst, 0), MaxBurst), max(every, 0)
+	b.credit = min(b.credit, b.most())
+	b.SetRate(now, b.rate)
+}
+
 // most is the credit for a burst, and for the part of a nanosecond that rounding left over.
-func (b *Bucket) most() int64 { return int64(b.burst)*grain + int64(max(b.rate-1, 0)) }
+func (b *Bucket) most() int64 {
+	if b.every > 0 {
+		return int64(b.burst) * grain
+	}
+	return int64(b.burst)*grain + int64(max(b.rate-1, 0))
+}
 
 // Rate is the rate in force.
 func (b *Bucket) Rate() unit.Rate { return b.rate }
@@ -44,6 +61,15 @@ func (b *Bucket) Rate() unit.Rate { return b.rate }
 func (b *Bucket) SetRate(now unit.Time, r unit.Rate) {
 	b.refill(now)
 	b.rate, b.inverse = r, inverse(r)
+	if b.every > 0 && r > 0 {
+		hi, lo := bits.Mul64(uint64(r), uint64(b.every))
+		if hi != 0 || lo > uint64(MaxBurst)*grain {
+			lo = uint64(MaxBurst) * grain // more than any bucket holds
+		}
+		b.token = max(int64(lo/grain), 1) * grain
+	} else {
+		b.token = 0
+	}
 }
 
 // inverse is 2^64/r, rounded down.
@@ -70,6 +96,10 @@ func (b *Bucket) Ready(now unit.Time) unit.Time {
 	if b.rate <= 0 {
 		return unit.Never
 	}
+	if b.every > 0 {
+		fillings := (-b.credit + b.token - 1) / b.token
+		return unit.Time((int64(now)/int64(b.every) + fillings) * int64(b.every))
+	}
 	// owed/rate rounded up. A debt is below 2^63, so the product is at most 2 too small.
 	owed := uint64(-b.credit)
 	wait, _ := bits.Mul64(owed, b.inverse)
@@ -84,6 +114,10 @@ func (b *Bucket) refill(now unit.Time) {
 	if elapsed <= 0 {
 		return
 	}
+	if b.every > 0 {
+		b.fill(now)
+		return
+	}
 	b.updated = now
 	hi, lo := bits.Mul64(uint64(max(b.rate, 0)), uint64(elapsed))
 	room := uint64(max(b.most()-b.credit, 0))
@@ -91,4 +125,19 @@ func (b *Bucket) refill(now unit.Time) {
 		lo = room
 	}
 	b.credit += int64(lo)
+}
+
+// fill adds what the fillings since the last update brought.
+func (b *Bucket) fill(now unit.Time) {
+	fillings := int64(now)/int64(b.every) - int64(b.updated)/int64(b.every)
+	b.updated = now
+	room := max(b.most()-b.credit, 0)
+	if b.token == 0 || fillings == 0 {
+		return
+	}
+	if fillings > room/b.token {
+		b.credit += room
+		return
+	}
+	b.credit += fillings * b.token
 }

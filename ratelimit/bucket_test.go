@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -23,4 +24,54 @@ func TestReadyIsTheDivision(t *testing.T) {
 			t.Fatalf("%d bytes at %d b/s: %d ns, want %d", n, rate, got, want)
 		}
 	})
+}
+
+// TestPeriodicBucket is the token bucket of [QCN] section 3.2: 3 KB deep, tokens "periodically
+// added every 16usec", whole bytes and one at least. At 1 Gb/s a filling is 2000 bytes.
+func TestPeriodicBucket(t *testing.T) {
+	const us = unit.Time(time.Microsecond)
+	b := NewBucket(0, unit.GbPerSecond, 3*unit.KB)
+	b.Shape(0, 3*unit.KB, 16*time.Microsecond)
+	ready := func(now, want unit.Time) {
+		t.Helper()
+		if got := b.Ready(now); got != want {
+			t.Errorf("at %v ready at %v, want %v", now, got, want)
+		}
+	}
+	b.Take(0, 3000)
+	ready(0, 0) // owes nothing
+	b.Take(0, 1500)
+	ready(0, 16*us)
+	ready(15*us, 16*us) // nothing drips in between
+	ready(16*us, 16*us) // has 500
+	b.Take(16*us, 4600)
+	ready(20*us, 64*us) // owes 4100: three fillings
+	ready(64*us, 64*us)
+	ready(500*us, 500*us)
+	b.Take(500*us, 3001) // full again, and no fuller
+	ready(500*us, 512*us)
+
+	b = NewBucket(0, unit.GbPerSecond, 0)
+	b.Shape(0, 3*unit.KB, 16*time.Microsecond)
+	b.SetRate(0, 750_000) // 1.5 bytes: the granularity is a byte, 0.5 Mb/s
+	b.Take(0, 10)
+	ready(0, 160*us)
+	b.SetRate(0, 1) // "the minimum achievable rate"
+	ready(0, 160*us)
+	b.SetRate(0, 0)
+	ready(0, unit.Never)
+}
+
+// TestShape: a bucket that gets another shape keeps its debt, and of its credit what fits.
+func TestShape(t *testing.T) {
+	b := NewBucket(0, 8e9, 5000)
+	b.Shape(0, 1000, 0)
+	b.Take(0, 3000)
+	if got := b.Ready(0); got != 2000 { // 2000 bytes at a byte a nanosecond
+		t.Errorf("ready at %v", got)
+	}
+	b.Shape(500, 3000, time.Microsecond) // owes 1500
+	if got := b.Ready(500); got != 2000 {
+		t.Errorf("ready at %v", got)
+	}
 }

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), upCommand(), downCommand(), doctorCommand(),
+	root.AddCommand(demoCommand(), topologyCommand(), upCommand(), downCommand(), doctorCommand(),
 		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
 		topCommand(), checkCommand(), thresholdsCommand(), configCommand(), nicCommand(),
 		perfCommand(), pingCommand(), listCommand(papers.All), runCommand(papers.All),

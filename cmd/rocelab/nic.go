@@ -19,7 +19,7 @@ func nicCommand() *cobra.Command {
 		Use:   "nic",
 		Short: "kinds of NICs, and what can be done to one of a running lab",
 	}
-	c.AddCommand(personalitiesCommand(), restorePauseCommand())
+	c.AddCommand(personalitiesCommand(), restorePauseCommand(), ccCommand())
 	return c
 }
 

@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/deploy/lab"
 )
 
@@ -72,7 +73,7 @@ func Podsets(name string, p PodsetShape, l Links) lab.Topology {
 // 2008, section 2.2.
 func FatTree(name string, k int, l Links) lab.Topology {
 	if k%2 != 0 {
-		panic(fmt.Sprintf("fabric: a fat tree of switches with %d ports: want an even number", k))
+		panic(impossible(fmt.Sprintf("switches of %d ports: want an even number", k)))
 	}
 	return clos{pods: k, tors: k / 2, leaves: k / 2, hosts: k / 2, spines: k / 2 * k / 2,
 		planes: true, letters: "eac"}.build(name, l)
@@ -114,14 +115,14 @@ func (c clos) build(name string, l Links) lab.Topology {
 func (c clos) judge() {
 	within("pods", c.pods, 1, maxToRs)
 	within("ToRs of a pod", c.tors, 1, maxToRs/c.pods)
-	within("leaves of a pod", c.leaves, 1, maxLinks)
+	within("leaves of a pod", c.leaves, 1, dataplane.MaxPorts)
 	within("hosts of a ToR", c.hosts, 1, maxHosts)
 	if c.pods > 1 {
 		within("spines", c.spines, 1, maxLinks)
 	}
 	if c.planes && c.spines%c.leaves != 0 {
-		panic(fmt.Sprintf("fabric: %d spines for %d leaves of a pod: want a multiple", c.spines,
-			c.leaves))
+		panic(impossible(fmt.Sprintf("%d spines for %d leaves of a pod: want a multiple",
+			c.spines, c.leaves)))
 	}
 }
 

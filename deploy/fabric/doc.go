@@ -12,5 +12,5 @@
 //     a subnet that nobody has;
 //   - in a Clos, host i of ToR t1-3 is h1-3-i: the number of its ToR, then its own.
 //
-// A builder panics if there cannot be a network of that size; each says what its bounds are.
+// A builder panics if there cannot be a network of that size; Try makes an error of it.
 package fabric

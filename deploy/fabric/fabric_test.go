@@ -1,8 +1,6 @@
 package fabric_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -94,33 +92,48 @@ func TestEachAddressIsThereOnce(t *testing.T) {
 	}
 }
 
-// TestImpossibleNetworksPanic: a size that cannot be is told where it is asked for.
-func TestImpossibleNetworksPanic(t *testing.T) {
-	shape := func(change func(*fabric.PodsetShape)) func() {
+// TestImpossibleNetworks: what is wrong with a size is told.
+func TestImpossibleNetworks(t *testing.T) {
+	podsets := func(tors, spines int) func() lab.Topology {
 		s := fabric.Figure7()
-		change(&s)
-		return func() { fabric.Podsets("a", s, links) }
+		s.ToRs, s.Spines = tors, spines
+		return func() lab.Topology { return fabric.Podsets("a", s, links) }
 	}
-	for want, build := range map[string]func(){
-		"pairs: 0, want 1 to 253":           func() { fabric.Dumbbell("a", 0, links, links) },
-		"hosts of a ToR: 254, want":         func() { fabric.Testbed("a", 254, links) },
-		"ToRs of a pod: 0, want":            func() { fabric.TwoTier("a", 0, 1, 1, links) },
-		"5 ports: want an even number":      func() { fabric.FatTree("a", 5, links) },
-		"more than 65536 links":             func() { fabric.TwoTier("a", 400, 1, 200, links) },
-		"66 spines for 4 leaves of a pod":   shape(func(s *fabric.PodsetShape) { s.Spines = 66 }),
-		"spines: 0, want":                   shape(func(s *fabric.PodsetShape) { s.Spines = 0 }),
-		"leaves of a pod: 0, want 1":        shape(func(s *fabric.PodsetShape) { s.Leaves = 0 }),
-		"pods: -1, want 1 to 65535":         shape(func(s *fabric.PodsetShape) { s.Podsets = -1 }),
-		"ToRs of a pod: 40000, want 1 to 3": shape(func(s *fabric.PodsetShape) { s.ToRs = 40000 }),
+	tiers := func(tors, leaves, hosts int) func() lab.Topology {
+		return func() lab.Topology { return fabric.TwoTier("a", tors, leaves, hosts, links) }
+	}
+	tree := func(k int) func() lab.Topology {
+		return func() lab.Topology { return fabric.FatTree("a", k, links) }
+	}
+	for want, build := range map[string]func() lab.Topology{
+		"hosts: 0, want 1 to 256": func() lab.Topology { return fabric.Star("a", 0, links) },
+		"pairs: 254, want 1 to 253": func() lab.Topology {
+			return fabric.Dumbbell("a", 254, links, links)
+		},
+		"hosts of a ToR: 254, want 1 to 253":               tiers(1, 1, 254),
+		"t1 has more than 256 ports":                       tiers(1, 4, 253),
+		"ToRs of a pod: 0, want 1 to 65535":                tiers(0, 1, 1),
+		"leaves of a pod: 257, want 1 to 256":              tiers(1, 257, 1),
+		"switches of 5 ports: want an even number":         tree(5),
+		"pods: 0, want 1 to 65535":                         tree(0),
+		"more than 65536 links":                            tree(48),
+		"65 spines for 4 leaves of a pod: want a multiple": podsets(24, 65),
+		"spines: 0, want 1 to 65536":                       podsets(24, 0),
+		"ToRs of a pod: 40000, want 1 to 32767":            podsets(40000, 64),
 	} {
-		if got := panics(build); !strings.Contains(got, want) {
-			t.Errorf("%q, want %q", got, want)
+		if _, err := fabric.Try(build); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
 
-func panics(fn func()) (text string) {
-	defer func() { text = fmt.Sprint(recover()) }()
-	fn()
-	return ""
+// TestTryHidesNoBug: another panic goes on.
+func TestTryHidesNoBug(t *testing.T) {
+	defer func() {
+		if r := recover(); r != "bug" {
+			t.Errorf("%v", r)
+		}
+	}()
+	_, err := fabric.Try(func() lab.Topology { panic("bug") })
+	t.Errorf("it returned, with %v", err)
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/deploy/lab"
@@ -72,7 +73,9 @@ func (n *node) subnet() string { return n.member(0).String() }
 
 // port takes the next port of a switch; they are swp1, swp2 and so on.
 func (n *node) port() lab.Endpoint {
-	n.ports++
+	if n.ports++; n.ports > dataplane.MaxPorts {
+		panic(impossible(fmt.Sprintf("%s has more than %d ports", n.name, dataplane.MaxPorts)))
+	}
 	return lab.Endpoint{Node: n.name, Device: fmt.Sprintf("swp%d", n.ports)}
 }
 
@@ -98,7 +101,7 @@ func (p *plan) link(a, b lab.Endpoint, l Links) {
 	p.links = append(p.links, lab.Link{Endpoints: [2]lab.Endpoint{a, b}, Rate: l.Rate,
 		Delay: l.Delay})
 	if len(p.links) > maxLinks {
-		panic(fmt.Sprintf("fabric: %s has more than %d links", p.name, maxLinks))
+		panic(impossible(fmt.Sprintf("more than %d links", maxLinks)))
 	}
 }
 
@@ -141,11 +144,4 @@ func (p *plan) topology() lab.Topology {
 	}
 	t.Nodes = append(t.Nodes, p.hosts...)
 	return t
-}
-
-// within panics unless a number is in its bounds.
-func within(what string, n, low, high int) {
-	if n < low || n > high {
-		panic(fmt.Sprintf("fabric: %s: %d, want %d to %d", what, n, low, high))
-	}
 }

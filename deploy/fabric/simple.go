@@ -3,11 +3,13 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/deploy/lab"
 )
 
-// Star is one switch sw0 with hosts h1..hn on ports swp1..swpn.
+// Star is one switch sw0 with 1 to 256 hosts h1..hn on ports swp1..swpn.
 func Star(name string, hosts int, l Links) lab.Topology {
+	within("hosts", hosts, 1, dataplane.MaxPorts)
 	return lab.Star(name, hosts, l.Rate, l.Delay)
 }
 

@@ -16,7 +16,7 @@ func run(name string, build func() *scenario.Scenario,
 		s := build()
 		out := suite.Outcome{Cell: name, Parameters: s.Parameters(), Numbers: map[string]float64{},
 			Series: map[string]suite.Series{}}
-		r, err := drive(ctx, s, env)
+		r, err := env.Drive(ctx, s)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
@@ -25,16 +25,6 @@ func run(name string, build func() *scenario.Scenario,
 		return out, nil
 	}
 	return suite.Cell{Name: name, Run: do}
-}
-
-func drive(ctx context.Context, s *scenario.Scenario, env suite.Env) (*scenario.Run, error) {
-	if env.Mode == suite.Virtual {
-		return s.Virtual(ctx, env.Tell)
-	}
-	if k := env.Dilation; k != 0 {
-		s.Topology.Clock.Start, s.Topology.Clock.Min, s.Topology.Clock.Max = k, k, k
-	}
-	return s.Real(ctx, scenario.RealOptions{Log: env.Log, Tell: env.Tell})
 }
 
 // over is a series over the time of a run's samples, in milliseconds.

@@ -30,6 +30,10 @@ type Scenario struct {
 type Flow struct {
 	nicd.FlowRequest        // Name: unique, "FROM > TO" if empty; QPN is filled in
 	From, To         string // hosts
+	// After is the name of a flow to From, in whose received messages Lead counts. It is the
+	// request's After by name.
+	After string
+	DSCP  *uint8 // nil: the NIC's
 }
 
 // Queue is an egress queue of a switch.
@@ -46,8 +50,8 @@ const DataQueue = 3
 
 // What a flow is, unless it says otherwise.
 const (
-	defaultMessage = 1_000_000
-	defaultDepth   = 4
+	DefaultMessage = 1_000_000 // bytes
+	DefaultDepth   = 4
 )
 
 // Many names the flows of hosts to one host, all alike.
@@ -79,18 +83,45 @@ func (s *Scenario) complete() (flows []Flow, err error) {
 		if f.Verb == "" {
 			f.Verb = "write"
 		}
-		if f.MessageBytes == 0 {
-			f.MessageBytes = defaultMessage
+		if f.MessageBytes == 0 && len(f.Sizes) == 0 {
+			f.MessageBytes = DefaultMessage
 		}
 		if f.Depth == 0 {
-			f.Depth = defaultDepth
+			f.Depth = DefaultDepth
 		}
 		if f.StopNs == 0 {
 			f.StopNs = s.Duration.Nanoseconds()
 		}
 		flows = append(flows, f)
 	}
+	for i := range flows {
+		if _, err := feeding(flows, &flows[i]); err != nil {
+			return nil, err
+		}
+	}
 	return flows, s.known()
+}
+
+// feeding is the place of the flow that f comes after; -1 if it comes after none.
+func feeding(flows []Flow, f *Flow) (int, error) {
+	if f.After == "" {
+		return -1, nil
+	}
+	for i := range flows {
+		if flows[i].Name == f.After && flows[i].To == f.From {
+			return i, nil
+		}
+	}
+	return -1, fmt.Errorf("flow %q comes after %q, which is no flow to %s", f.Name, f.After, f.From)
+}
+
+// largest is the size of a flow's largest message.
+func (f *Flow) largest() int {
+	most := f.MessageBytes
+	for _, p := range f.Sizes {
+		most = max(most, p.Bytes)
+	}
+	return most
 }
 
 // known finds nodes that are not there.

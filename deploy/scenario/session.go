@@ -41,13 +41,23 @@ func (s *session) prepare(ctx context.Context) error {
 			return fmt.Errorf("flow %q: %w", s.flows[i].Name, err)
 		}
 	}
+	// Only now everybody knows the queue pairs that others come after.
+	for i := range s.flows {
+		f := &s.flows[i]
+		if from, _ := feeding(s.flows, f); from >= 0 {
+			f.FlowRequest.After = s.sinks[from]
+		}
+		if err := s.post(ctx, f.From, "/v1/flow", f.FlowRequest, nil); err != nil {
+			return fmt.Errorf("flow %q: %w", f.Name, err)
+		}
+	}
 	return s.observe(ctx)
 }
 
-// wire connects a queue pair of the sender to one of the receiver and gives it the flow.
+// wire connects a queue pair of the sender to one of the receiver.
 func (s *session) wire(ctx context.Context, f *Flow) error {
 	var a, b nicd.Endpoint
-	open := nicd.OpenRequest{Bytes: f.MessageBytes}
+	open := nicd.OpenRequest{Bytes: f.largest(), DSCP: f.DSCP}
 	if err := s.post(ctx, f.From, "/v1/open", open, &a); err != nil {
 		return err
 	}
@@ -58,12 +68,9 @@ func (s *session) wire(ctx context.Context, f *Flow) error {
 	if err := s.post(ctx, f.From, "/v1/join", there, nil); err != nil {
 		return err
 	}
-	if err := s.post(ctx, f.To, "/v1/join", back, nil); err != nil {
-		return err
-	}
 	f.QPN = a.QPN
 	s.sinks = append(s.sinks, b.QPN)
-	return s.post(ctx, f.From, "/v1/flow", f.FlowRequest, nil)
+	return s.post(ctx, f.To, "/v1/join", back, nil)
 }
 
 func (s *session) samples() daemon.SampleRequest {

@@ -5,6 +5,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/nic"
+	"github.com/rocelab/rocelab/ratelimit"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
 )
@@ -16,7 +17,7 @@ type Host struct {
 	owners map[ib.QPN]Owner
 	events func(now unit.Time, e nic.Event) // nil: nobody wants them
 	flows  []*flow
-	starts unit.Time // the earliest start to come
+	wheel  *ratelimit.Wheel // a timer for the flow of each QP
 
 	connectors connectors
 	mesh       *pingmesh // nil: none
@@ -62,7 +63,7 @@ type user struct {
 // then on: completions of QPs that nobody owns are thrown away.
 func NewHost(n *nic.NIC) *Host {
 	return &Host{nic: n, users: map[ib.QPN]*user{}, owners: map[ib.QPN]Owner{},
-		starts: unit.Never, connectors: newConnectors()}
+		wheel: ratelimit.NewWheel(n.Config().MaxQPs), connectors: newConnectors()}
 }
 
 // NIC is the NIC below.
@@ -99,18 +100,18 @@ func (h *Host) Transmit(now unit.Time, port dataplane.PortID) *frame.Frame {
 // Ready is the NIC's.
 func (h *Host) Ready() *dataplane.PortSet { return h.nic.Ready() }
 
-// NextWake is the NIC's, the start of a flow, or the pingmesh's.
+// NextWake is the NIC's, that of a flow, or the pingmesh's.
 func (h *Host) NextWake() unit.Time {
-	return min(h.nic.NextWake(), h.starts, h.mesh.nextWake())
+	return min(h.nic.NextWake(), h.wheel.Next(), h.mesh.nextWake())
 }
 
-// Wake starts flows and wakes the NIC, if it is their time.
+// Wake looks after the NIC, the flows and the pingmesh, if it is their time.
 func (h *Host) Wake(now unit.Time) {
 	if h.nic.NextWake() <= now {
 		h.nic.Wake(now)
 	}
-	if h.starts <= now {
-		h.begin(now)
+	if h.wheel.Next() <= now {
+		h.wakeFlows(now)
 	}
 	if h.mesh.nextWake() <= now {
 		h.mesh.wake(now)
@@ -148,14 +149,27 @@ func (h *Host) deliver(now unit.Time) {
 				}
 			}
 		}
-		if u, ok := o.(*user); ok && u.flow != nil {
-			h.fill(now, u.flow)
+		if u, ok := o.(*user); ok {
+			h.follow(now, u)
 		}
 	}
 	for e, ok := h.nic.NextEvent(); ok; e, ok = h.nic.NextEvent() {
 		if h.events != nil {
 			h.events(now, e)
 		}
+	}
+}
+
+// follow lets those flows go on that what completed on a QP may have held up.
+func (h *Host) follow(now unit.Time, u *user) {
+	if u.flow != nil {
+		h.advance(now, u.flow)
+	}
+	if u.sink == nil {
+		return
+	}
+	for _, f := range u.sink.held {
+		h.advance(now, f)
 	}
 }
 

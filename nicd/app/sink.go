@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/nic"
@@ -30,6 +31,13 @@ type sink struct {
 	Sink
 	stats  SinkStats
 	posted uint64
+	held   []*flow // that wait for messages
+}
+
+// holds has a flow wait for messages, in place of those that do so no more.
+func (s *sink) holds(f *flow) {
+	s.held = slices.DeleteFunc(s.held, func(f *flow) bool { return f.stats.Done })
+	s.held = append(s.held, f)
 }
 
 // Listen keeps receives posted on a QP, which need not be connected yet.

@@ -66,7 +66,7 @@ func (s *CNPScope) UnmarshalText(b []byte) error {
 // maxCNPTime bounds intervals, delays and spacings, far above any hardware's.
 const maxCNPTime = time.Second
 
-func (c *CNPConfig) validate(algorithm cc.Params) (faults []error) {
+func (c *CNPConfig) validate() (faults []error) {
 	must := func(ok bool, format string, args ...any) {
 		if !ok {
 			faults = append(faults, fmt.Errorf("cnp_"+format, args...))
@@ -80,15 +80,13 @@ func (c *CNPConfig) validate(algorithm cc.Params) (faults []error) {
 		"delay: %v is longer than the interval of %v", c.Delay, c.Interval)
 	must(c.Spacing >= 0 && c.Spacing <= maxCNPTime, "spacing: %v is not in 0..%v", c.Spacing,
 		maxCNPTime)
-	must(c.counts(algorithm), "scope: %v, but the congestion control counts flows, which needs qp",
-		c.Scope)
 	return faults
 }
 
-// counts reports whether an algorithm, nil is none, can count flows by the CNPs of the scope, or
-// does not want to.
+// counts reports whether an algorithm can count flows by the CNPs of the scope, or does not want
+// to.
 func (c *CNPConfig) counts(algorithm cc.Params) bool {
-	return c.Scope == ScopeQP || algorithm == nil || cc.CNPSpacing(algorithm) == 0
+	return c.Scope == ScopeQP || cc.CNPSpacing(algorithm) == 0
 }
 
 // notifier decides when a CNP is due, whatever the scope. That of QPs is in each of them.

@@ -266,7 +266,9 @@ func TestCNPFaults(t *testing.T) {
 		"cnp_spacing: -1ns is not":   {Spacing: -1},
 		"cnp_delay: -1ns is not in ": {Delay: -1},
 	} {
-		faults := c.validate(plus)
+		cfg := testConfig(1)
+		cfg.CC, cfg.CNP = plus, c
+		faults := cfg.Validate()
 		if len(faults) == 0 || !strings.HasPrefix(faults[0].Error(), want) {
 			t.Errorf("%v, want %q", faults, want)
 		}

@@ -30,9 +30,12 @@ type Config struct {
 	PFC      pfc.Set      // priorities whose pause is obeyed, and that Receive pauses
 	Receive  ReceiveConfig
 
-	CC    cc.Params
-	CNP   CNPConfig
-	Burst unit.Bytes // what a paced QP may send back to back after a pause of its own
+	CC      cc.Params
+	ClassCC [8]cc.Params // in place of it, by the traffic class of a QP's data; nil: CC
+	CNP     CNPConfig
+	// Burst is what a paced QP may send back to back after a pause of its own, if its congestion
+	// control has no bucket of its own.
+	Burst unit.Bytes
 
 	QP         qp.Config // what a QP has if its creator does not say otherwise
 	MaxQPs     int
@@ -106,7 +109,7 @@ func (c *Config) Validate() (faults []error) {
 	if err := c.Classify.Validate(); err != nil {
 		faults = append(faults, fmt.Errorf("dscp_to_tc_map: %w", err))
 	}
-	faults = append(faults, c.CNP.validate(c.CC)...)
+	faults = append(faults, c.CNP.validate()...)
 	must(c.Burst >= 0, "burst: %d is negative", c.Burst)
 	must(c.MaxQPs > 0 && c.MaxQPs <= maxQPs, "max_qps: %d is not in 1..%d", c.MaxQPs, maxQPs)
 	must(c.MaxRegions > 0, "max_regions: %d is not positive", c.MaxRegions)
@@ -117,8 +120,11 @@ func (c *Config) Validate() (faults []error) {
 	if c.CC == nil {
 		return append(faults, errors.New("cc: no algorithm"))
 	}
-	for _, f := range c.CC.Validate(c.Rate) {
-		faults = append(faults, fmt.Errorf("cc.params.%w", f))
+	faults = append(faults, c.judge("cc", c.CC)...)
+	for tc, p := range c.ClassCC {
+		if p != nil {
+			faults = append(faults, c.judge(fmt.Sprintf("tc_to_cc_map.%d", tc), p)...)
+		}
 	}
 	return faults
 }

@@ -22,7 +22,7 @@ var (
 	ErrNoQP       = errors.New("no such QP")
 	ErrTooFew     = errors.New("all queue pairs are in use or in timewait")
 	ErrFamily     = errors.New("NIC has no address of that IP version")
-	ErrScope      = errors.New("congestion control that counts flows needs CNPs by QP, not by")
+	ErrScope      = errors.New("congestion control counts flows, which needs CNPs by qp")
 	ErrNoFeedback = errors.New("congestion control needs a peer that gives congestion feedback")
 )
 
@@ -34,8 +34,9 @@ type conn struct {
 	srq      *SRQ // nil: receives are its own
 	qpn      ib.QPN
 	pd       qp.PD
-	dscp     DSCP // of its packets; CNPs have the NIC's
-	params   cc.Params
+	dscp     DSCP      // of its packets; CNPs have the NIC's
+	own      cc.Params // its creator's or an operator's choice; nil: what its class has
+	params   cc.Params // in force
 	cc       cc.Algorithm
 	notify   cc.NotificationPoint
 	flow     ratelimit.Flow
@@ -178,7 +179,8 @@ func (n *NIC) ReadyToReceive(qpn ib.QPN, r Remote, a qp.ReceiveAttributes) error
 		return fmt.Errorf("connect QP %v: mtu: %d is above the NIC's %d", qpn, a.MTU,
 			n.cfg.QP.MTU)
 	}
-	if cc.NeedsOf(c.params).Any() && !r.Feedback {
+	params := n.chosen(c, r.DSCP)
+	if cc.NeedsOf(params).Any() && !r.Feedback {
 		return fmt.Errorf("connect QP %v: %w", qpn, ErrNoFeedback)
 	}
 	a.Remote, a.PSN = r.QPN, r.PSN
@@ -187,7 +189,8 @@ func (n *NIC) ReadyToReceive(qpn ib.QPN, r Remote, a qp.ReceiveAttributes) error
 	}
 	r.Source, r.VLAN = ends.Source, ends.VLAN
 	c.remote, c.way = r, way{}
-	c.cc = c.params.New(n.setup(c, a.MTU)) // it has no past: nothing has been sent
+	n.follow(c, params)
+	c.cc = params.New(n.setup(c, a.MTU)) // it has no past: nothing has been sent
 	if r.Feedback {
 		n.agree(c)
 	}

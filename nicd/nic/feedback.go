@@ -24,6 +24,7 @@ type feedback struct {
 	needs cc.Needs // of our algorithm
 
 	sent, seen uint32    // LSN; the difference is in flight
+	past       uint32    // of that: what left under an algorithm that is no more
 	probeAt    unit.Time // when the probe on its way left; never: there is none
 	progress   unit.Time // when feedback or a first packet last moved something
 
@@ -70,7 +71,7 @@ func (c *conn) next(now unit.Time, o *ib.Outgoing) bool {
 	if !c.pending() || !c.qp.Next(now, 0, o) {
 		return false
 	}
-	if o.Opcode.Info().Has.Payload {
+	if o.Opcode.Info().Transits() {
 		o.Transit = ib.Passage{On: true, Every: uint8(f.needs.Every), Stamp: uint32(now)}
 		if f.inFlight() == 0 {
 			f.progress = now
@@ -152,8 +153,13 @@ func (n *NIC) fed(now unit.Time, c *conn, p *ib.Packet) frame.Reason {
 // reported passes a report on to congestion control.
 func (n *NIC) reported(now unit.Time, c *conn, p *ib.Packet) {
 	b, r := c.feedback, p.Feedback
+	past := b.past > 0
 	if ahead := int32(r.LSN() - b.seen); ahead > 0 && uint32(ahead) <= b.sent-b.seen {
 		b.seen, b.progress = r.LSN(), now
+		b.past -= min(b.past, uint32(ahead))
+	}
+	if past || !b.needs.Feedback {
+		return // of packets that another algorithm sent, or for none
 	}
 	c.cc.Ack(now, cc.Ack{Bytes: unit.Bytes(r.Bytes()), Packets: max(1, r.Packets()),
 		Marked: r.Marked(), RTT: time.Duration(uint32(now) - r.Echo()), Hops: p.Payload})
@@ -211,7 +217,7 @@ func (n *NIC) stalled(now unit.Time, c *conn) {
 		return
 	}
 	if now.Sub(b.progress) >= c.patience() {
-		b.seen, b.probeAt = b.sent, unit.Never
+		b.seen, b.past, b.probeAt = b.sent, 0, unit.Never
 		c.cc.Timeout(now)
 		n.limit(now, c)
 		n.settle(now, c)

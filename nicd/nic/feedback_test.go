@@ -161,6 +161,48 @@ func TestReadResponsesAreFed(t *testing.T) {
 	}
 }
 
+// [LDCP] 3.1: READ requests "share the same LSN space" with SENDs and WRITEs; and atomics as all other
+// requests do. The side that sends them is told of each, and its window holds them back.
+func TestRequestsWithoutPayloadAreFed(t *testing.T) {
+	for _, op := range []qp.Op{qp.Read, qp.FetchAdd, qp.CmpSwap} {
+		p := algorithm(t, "dctcp").(*cc.DCTCPParams)
+		p.BaseRTT = 100 * time.Nanosecond // one packet
+		a, b, _ := newFed(t, p)
+		b.region.Access.RemoteRead, b.region.Access.RemoteAtomic = true, true
+		for range 20 {
+			wr := a.request(b, 8)
+			wr.Op = op
+			if err := a.Post(0, a.local.QPN, wr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var sent, fed int
+		var most unit.Bytes
+		for now := unit.Time(0); now < 100*us; now += 300 {
+			a.Wake(now)
+			b.Wake(now)
+			a.drain(t, now, b, func(f *frame.Frame) {
+				if open(t, f).Transit != nil {
+					sent++
+				}
+				most = max(most, a.conns[0].feedback.inFlight())
+			})
+			b.drain(t, now, a, func(f *frame.Frame) {
+				if q := open(t, f); q.Feedback != nil {
+					fed += q.Feedback.Packets()
+				}
+			})
+		}
+		var done [32]qp.Completion
+		if n := a.PollCQ(a.local.QPN, done[:]); n != 20 || sent != 20 || fed != 20 {
+			t.Errorf("%v: %d completed, %d numbered, told of %d", op, n, sent, fed)
+		}
+		if most == 0 || most > a.conns[0].window+100 {
+			t.Errorf("%v: %v in flight, the window is %v", op, most, a.conns[0].window)
+		}
+	}
+}
+
 // [LDCP] 3.2: a probe at a time among the data, whose answer brings the RTT: here what the test
 // lets pass between.
 func TestProbe(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -49,7 +50,7 @@ type NIC struct {
 	watchdog  watchdog // of our pauses
 	notify    func(PauseEvent)
 
-	incast    *cc.Incast // flows that are congested on their way here
+	incasts   map[time.Duration]*cc.Incast // flows congested on their way here, by CNP spacing
 	notifier  notifier
 	delayed   list          // QPs whose CNP is not due yet
 	cnps      list          // QPs that owe a CNP
@@ -89,7 +90,7 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	binary.LittleEndian.PutUint64(seed[:], cfg.Seed)
 	n := &NIC{cfg: cfg, pool: pool, random: rand.NewChaCha8(seed), up: true,
 		byRemote: make(map[farEnd]*conn),
-		incast:   cc.NewIncast(cfg.CNP.Interval, cc.CNPSpacing(cfg.CC)),
+		incasts:  make(map[time.Duration]*cc.Incast),
 		notifier: newNotifier(cfg.CNP, cfg.MaxQPs),
 		conns:    make([]*conn, cfg.MaxQPs), free: newSlots(cfg.MaxQPs),
 		pause:     pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC}),

@@ -153,13 +153,13 @@ func TestIntervalInCNP(t *testing.T) {
 	if v := a.snapshot(0).QPs[0]; v.CC[5] != want {
 		t.Errorf("tau %v, want 60 us", v.CC[5])
 	}
-	other := b.incast.Point()
+	other := b.incast(b.cfg.CC).Point()
 	other.Marked(us)
 	for now := b.NextWake(); now <= 100*us; now = b.NextWake() {
 		b.Wake(now) // the window of 60 us ends without a mark: one flow is left
 	}
-	if b.incast.Flows() != 1 {
-		t.Errorf("%d flows congested, want the other", b.incast.Flows())
+	if b.incast(b.cfg.CC).Flows() != 1 {
+		t.Errorf("%d flows congested, want the other", b.incast(b.cfg.CC).Flows())
 	}
 	notify(100*us, 120_000, 2)
 }

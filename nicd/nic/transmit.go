@@ -72,7 +72,7 @@ func (n *NIC) notification(f *frame.Frame, running pfc.Set) (prio pfc.Priority, 
 	for n.cnpReady() && running.Has(prio) {
 		c := n.cnps.take(inCNPs)
 		o := ib.Outgoing{Opcode: ib.CongestionNotify}
-		say := n.incast.CNP() // [DCQCN+] section 4
+		say := c.notify.CNP() // [DCQCN+] section 4
 		o.Receiver.IntervalNs = uint32(min(say.Interval, math.MaxUint32))
 		o.Receiver.Flows = uint16(min(say.Flows, math.MaxUint16))
 		n.build(f, c, &o, tos(n.cfg.DSCP.CNP, frame.NotECT))

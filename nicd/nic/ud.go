@@ -216,8 +216,10 @@ func (n *NIC) mark(c *conn, dscp *uint8) {
 	if dscp != nil {
 		c.dscp.Data, c.dscp.Ack = *dscp, *dscp
 	}
+	burst, refill := n.bucket(c)
 	c.flow.Init(n.now, slotOf(c.qpn), c.timers+kindPace, uint8(n.priority(c.dscp.Data)),
-		c.cc.Limit().Rate, n.cfg.Burst)
+		c.cc.Limit().Rate, burst)
+	c.flow.Bucket.Shape(n.now, burst, refill)
 }
 
 // newConn takes a free slot for a QP of a domain and draws its PSN.
@@ -228,21 +230,19 @@ func (n *NIC) newConn(pd qp.PD, s Service) (*conn, error) {
 	if err := judgeDSCP(s.DSCP); err != nil {
 		return nil, fmt.Errorf("create QP: %w", err)
 	}
-	if !n.cfg.CNP.counts(s.CC) {
-		return nil, fmt.Errorf("create QP: %w: %v", ErrScope, n.cfg.CNP.Scope)
+	if s.CC != nil && !n.cfg.CNP.counts(s.CC) {
+		return nil, fmt.Errorf("create QP: %w, not by %v", ErrScope, n.cfg.CNP.Scope)
 	}
 	slot, ok := n.free.take(n.gsi.Manager)
 	if !ok {
 		return nil, fmt.Errorf("create QP: %w: %d", ErrTooFew, n.cfg.MaxQPs)
 	}
-	c := &conn{qpn: FirstQPN + ib.QPN(slot), pd: pd, dscp: n.cfg.DSCP, srq: s.SRQ, params: s.CC,
+	c := &conn{qpn: FirstQPN + ib.QPN(slot), pd: pd, dscp: n.cfg.DSCP, srq: s.SRQ, own: s.CC,
 		psn: ib.MakePSN(uint32(n.random.Uint64())), timers: timersOf(slot)}
 	if s.DSCP != nil {
 		c.dscp.Data, c.dscp.Ack = *s.DSCP, *s.DSCP
 	}
-	if c.params == nil {
-		c.params = n.cfg.CC
-	}
+	c.params = n.chosen(c, nil)
 	return c, nil
 }
 
@@ -252,7 +252,7 @@ func (n *NIC) place(c *conn) {
 	if c.srq != nil {
 		c.srq.users++
 	}
-	c.notify = n.incast.Point()
+	c.notify = n.incast(c.params).Point()
 	n.mark(c, nil)
 	n.conns[slotOf(c.qpn)] = c
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/rocelab/rocelab/nicd/rdma"
 	"github.com/rocelab/rocelab/nicd/uverbs"
 	"github.com/rocelab/rocelab/nicd/uverbs/abi"
+	"github.com/rocelab/rocelab/roce/cc"
 )
 
 // station is a NIC in its loop with a server for programs: nicd without its sockets.
@@ -88,7 +89,8 @@ func newStation(t testing.TB, path string, i int, w loop.Wire, limits abi.Limits
 			Link: link.Config{Rate: cfg.Rate, Delay: time.Microsecond}}}})
 	must(err)
 	s.server, err = uverbs.Listen(uverbs.Config{Name: path, Path: path, Limits: limits,
-		Host: s.host, Driver: s.loop, Log: log, Resolve: resolve})
+		Algorithms: cc.BuiltIn(),
+		Host:       s.host, Driver: s.loop, Log: log, Resolve: resolve})
 	must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel

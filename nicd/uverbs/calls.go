@@ -13,7 +13,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/nicd/uverbs/abi"
-	"github.com/rocelab/rocelab/roce/cc"
 	"github.com/rocelab/rocelab/roce/cm"
 	"github.com/rocelab/rocelab/roce/qp"
 )
@@ -187,7 +186,7 @@ func (p *program) hello(h abi.Hello) (any, []int, error) {
 
 func (p *program) query(none) (abi.Device, error) {
 	s := p.server
-	d := abi.Device{Name: s.cfg.Name, Limits: s.cfg.Limits, Algorithms: cc.Names()}
+	d := abi.Device{Name: s.cfg.Name, Limits: s.cfg.Limits, Algorithms: s.cfg.Algorithms.Names()}
 	return d, s.do(func(unit.Time) error {
 		n := s.cfg.Host.NIC()
 		c := n.Config()

@@ -7,7 +7,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/nicd/uverbs/abi"
-	"github.com/rocelab/rocelab/roce/cc"
 	"github.com/rocelab/rocelab/roce/cm"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
@@ -84,7 +83,7 @@ func (p *program) service(c *abi.CreateQP) (s nic.Service, err error) {
 	if c.Algorithm == "" {
 		return s, nil
 	}
-	if s.CC, err = cc.NewParams(c.Algorithm, ""); err != nil {
+	if s.CC, err = p.server.cfg.Algorithms.Params(c.Algorithm, ""); err != nil {
 		return s, fmt.Errorf("%w: %w", errInvalid, err)
 	}
 	rate := p.server.cfg.Host.NIC().Config().Rate

@@ -18,6 +18,7 @@ import (
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/nicd/uverbs/abi"
+	"github.com/rocelab/rocelab/roce/cc"
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
@@ -38,6 +39,8 @@ type Config struct {
 	Host   *app.Host
 	Driver Driver
 	Log    *slog.Logger
+	// Algorithms are those of congestion control that programs may choose.
+	Algorithms cc.Registry
 	// Resolve finds the way to a host; nil: programs must give the MAC address.
 	Resolve func(ctx context.Context, ip, source netip.Addr) (nic.Path, error)
 }

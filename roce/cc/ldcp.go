@@ -73,6 +73,8 @@ func (l *LDCP) Ack(_ unit.Time, a Ack) {
 		l.rtt = a.RTT
 	}
 	if l.fast {
+		// The first RTT is over. 3.1: "set the packets to ECN-capable ever since."
+		l.plain = 0
 		l.acked += a.Packets
 		if l.due -= a.Bytes; l.due <= 0 {
 			l.settle(l.cw)

@@ -53,6 +53,15 @@ func TestLDCPFastStart(t *testing.T) {
 	if got := l.Limit(); got.Plain != 0 || got.Window != 50_000 || !l.fast {
 		t.Errorf("%+v, fast start %v", got, l.fast)
 	}
+	// Also if it had not used up the window by then, because it had nothing to send.
+	idle := newLDCP(t, nil)
+	idle.Sent(0, 1000)
+	if got := idle.Limit().Plain; got != 49_000 {
+		t.Errorf("%v may still go without ECN", got)
+	}
+	if idle.Ack(10*us, Ack{Bytes: 1000, Packets: 1}); idle.Limit().Plain != 0 {
+		t.Errorf("%v may still go without ECN after the first RTT", idle.Limit().Plain)
+	}
 	// Transition 2: "When a full IW of packets have all been acknowledged ... cw is set to BDP."
 	l.Ack(20*us, Ack{Bytes: 49_000, Packets: 49})
 	if l.fast {

@@ -15,9 +15,9 @@ const maxValues = 8
 
 // eachPreset calls see for every preset of every algorithm.
 func eachPreset(t *testing.T, see func(t *testing.T, p Params)) {
-	for _, e := range registry {
-		for _, preset := range e.presets {
-			t.Run(e.name+"_"+preset, func(t *testing.T) { see(t, e.params(preset)) })
+	for _, e := range builtIn {
+		for _, preset := range e.Presets {
+			t.Run(e.Name+"_"+preset, func(t *testing.T) { see(t, e.Params(preset)) })
 		}
 	}
 }
@@ -120,9 +120,9 @@ func TestNoAllocation(t *testing.T) {
 
 // BenchmarkSent is a packet of a limited QP and its acknowledgement, for every algorithm.
 func BenchmarkSent(b *testing.B) {
-	for _, e := range registry {
-		b.Run(e.name, func(b *testing.B) {
-			a, now := e.params(e.presets[0]).New(Setup{Line: line, MTU: 1082}), unit.Time(0)
+	for _, e := range builtIn {
+		b.Run(e.Name, func(b *testing.B) {
+			a, now := e.Params(e.Presets[0]).New(Setup{Line: line, MTU: 1082}), unit.Time(0)
 			a.CNP(0, CNP{})
 			a.CNM(0, CNM{Feedback: 63})
 			b.ReportAllocs()

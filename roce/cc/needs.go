@@ -1,5 +1,11 @@
 package cc
 
+import (
+	"time"
+
+	"github.com/rocelab/rocelab/dataplane/unit"
+)
+
 // Needs is what an algorithm wants of its peer beyond standard RoCE. A QP can use it only with a
 // peer that has agreed to give congestion feedback.
 type Needs struct {
@@ -19,4 +25,19 @@ func NeedsOf(p Params) Needs {
 		return s.Needs()
 	}
 	return Needs{}
+}
+
+// TokenBucket is the rate limiter that an algorithm was published with. The zero value is the
+// NIC's own, which is filled all the time.
+type TokenBucket struct {
+	Depth  unit.Bytes
+	Refill time.Duration // between two fillings
+}
+
+// BucketOf is the rate limiter that an algorithm asks for.
+func BucketOf(p Params) TokenBucket {
+	if s, ok := p.(interface{ TokenBucket() TokenBucket }); ok {
+		return s.TokenBucket()
+	}
+	return TokenBucket{}
 }

@@ -33,6 +33,9 @@ func NewNotificationPoint(interval time.Duration) NotificationPoint {
 // Point makes the notification point of one flow to the receiver.
 func (i *Incast) Point() NotificationPoint { return NotificationPoint{incast: i} }
 
+// CNP is what the receiver says in a CNP of this flow.
+func (n *NotificationPoint) CNP() CNP { return n.incast.CNP() }
+
 // Close ends the flow.
 func (n *NotificationPoint) Close() {
 	if n.window {

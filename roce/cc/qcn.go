@@ -39,9 +39,9 @@ const (
 //   - The i of equation 7 counts cycles that ended in hyper-active increase since the last CNM.
 //   - A limiter at the line's rate is none: it is released, as DCQCN's is.
 //
-// The token bucket of section 3.2 is the NIC's pacer with a burst of 3 KB. We deviate: it is
-// filled all the time and not every 16 us, because the period belongs to the clock of that board,
-// and with 3 KB no flow could pass 1.5 Gb/s.
+// The token bucket of section 3.2 is the NIC's to have: see TokenBucket. It says nothing of what a
+// packet must find there; a packet may go, as everywhere in the NIC, when the bucket owes nothing,
+// and is then charged in full.
 type QCN struct {
 	p    QCNParams
 	line float64

@@ -10,18 +10,22 @@ import (
 // Every preset of every algorithm is valid, makes an algorithm at line rate, and survives
 // every kind of event.
 func TestRegistry(t *testing.T) {
-	for _, e := range registry {
-		for _, preset := range append(e.presets, "") {
-			p, err := NewParams(e.name, preset)
+	for _, e := range builtIn {
+		for _, preset := range append(slices.Clone(e.Presets), "") {
+			p, err := NewParams(e.Name, preset)
 			if err != nil {
 				t.Fatal(err)
 			}
+			line := line
+			if preset == "netfpga" {
+				line = unit.GbPerSecond // which is what that board has
+			}
 			if faults := p.Validate(line); len(faults) != 0 {
-				t.Errorf("%s %s: %v", e.name, preset, faults)
+				t.Errorf("%s %s: %v", e.Name, preset, faults)
 			}
 			a := p.New(Setup{Line: line, MTU: 1082})
 			if a.Limit().Rate != line {
-				t.Errorf("%s %s starts at %v", e.name, preset, a.Limit().Rate)
+				t.Errorf("%s %s starts at %v", e.Name, preset, a.Limit().Rate)
 			}
 			a.Sent(0, 1500)
 			a.Ack(1, Ack{Bytes: 1500, Packets: 1})
@@ -31,24 +35,50 @@ func TestRegistry(t *testing.T) {
 			a = p.New(Setup{Line: line, MTU: 1082})
 			a.CNP(5, CNP{})
 			if reacted := a.Limit().Rate < line; reacted != p.HandlesCNP() {
-				t.Errorf("%s %s: reacted to a CNP %v", e.name, preset, reacted)
+				t.Errorf("%s %s: reacted to a CNP %v", e.Name, preset, reacted)
 			}
 			a = p.New(Setup{Line: line, MTU: 1082})
 			a.CNM(5, CNM{Feedback: 63})
 			if reacted := a.Limit().Rate < line; reacted != p.HandlesCNM() {
-				t.Errorf("%s %s: reacted to a CNM %v", e.name, preset, reacted)
+				t.Errorf("%s %s: reacted to a CNM %v", e.Name, preset, reacted)
 			}
 		}
 	}
-	if !slices.Equal(Names(), []string{"dcqcn", "dcqcn_plus", "dctcp", "hpcc", "ldcp",
+	if !slices.Equal(BuiltIn().Names(), []string{"dcqcn", "dcqcn_plus", "dctcp", "hpcc", "ldcp",
 		"ldcp_probe", "none", "qcn", "swift", "timely"}) {
-		t.Errorf("names %v", Names())
+		t.Errorf("names %v", BuiltIn().Names())
 	}
 }
 
-func TestDefaultPreset(t *testing.T) {
-	if DefaultPreset("dcqcn") != "sigcomm15" || DefaultPreset("tcp") != "" {
-		t.Errorf("default presets %q and %q", DefaultPreset("dcqcn"), DefaultPreset("tcp"))
+func TestPresets(t *testing.T) {
+	r := BuiltIn()
+	if p := r.Presets("qcn"); !slices.Equal(p, []string{"baseline", "netfpga"}) ||
+		r.Presets("tcp") != nil {
+		t.Errorf("presets %v and %v", p, r.Presets("tcp"))
+	}
+}
+
+// An algorithm from elsewhere stands beside ours in a registry of its own, and ours is as it was;
+// two of one name, and half of one, are refused.
+func TestRegistryWith(t *testing.T) {
+	mine := Entry{"mine", []string{"usual", "slow"}, newNoneParams}
+	r, err := BuiltIn().With(mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := r.Params("mine", "slow"); err != nil || p == nil {
+		t.Errorf("%v, %v", p, err)
+	}
+	if !slices.Contains(r.Names(), "mine") || slices.Contains(BuiltIn().Names(), "mine") {
+		t.Errorf("names %v, of ours %v", r.Names(), BuiltIn().Names())
+	}
+	none := func(string) Params { return nil }
+	for _, bad := range []Entry{mine, {"dcqcn", mine.Presets, mine.Params},
+		{"", mine.Presets, mine.Params}, {"other", nil, mine.Params},
+		{"other", mine.Presets, nil}, {"other", mine.Presets, none}} {
+		if _, err := r.With(bad); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
 	}
 }
 
@@ -68,9 +98,16 @@ func TestRegistryRefuses(t *testing.T) {
 	if faults := bare.Validate(line); len(faults) != 8 {
 		t.Errorf("%d faults, want one for each of 8 fields: %v", len(faults), faults)
 	}
-	worse := &QCNParams{Gd: 0.1, Jitter: 1, FastRecovery: -1, RateHAI: -1}
-	if faults := worse.Validate(line); len(faults) != 8 {
-		t.Errorf("%d faults, want one for each of 8 fields: %v", len(faults), faults)
+	worse := &QCNParams{Gd: 0.1, Jitter: 1, FastRecovery: -1, RateHAI: -1, BucketDepth: -1}
+	if faults := worse.Validate(line); len(faults) != 10 {
+		t.Errorf("%d faults, want one for each of 10 fields: %v", len(faults), faults)
+	}
+	board := newQCNParams("netfpga") // whose bucket carries 1.5 Gb/s
+	for rate, want := range map[unit.Rate]int{unit.GbPerSecond: 0, 3 * unit.GbPerSecond / 2: 0,
+		10 * unit.GbPerSecond: 1} {
+		if faults := board.Validate(rate); len(faults) != want {
+			t.Errorf("at %v: %v", rate, faults)
+		}
 	}
 }
 

@@ -6,8 +6,10 @@ import "encoding/binary"
 // wants a byte sequence number in data packets and the echo of CE for each of them, READ responses
 // included; delay-based algorithms want time stamps, HPCC what the switches on the way told.
 //
-// A data packet carries a Transit header behind its last IBTA header, which a reserved bit of the
-// BTH tells of, so that a packet can be taken apart by what it says alone. What the receiver has
+// What congestion control lets out, requests and answers to READs, carries a Transit header behind
+// its last IBTA header, which a reserved bit of the BTH tells of, so that a packet can be taken apart
+// by what it says alone. [LDCP] 3.1 counts READ requests too, "packets belonging to READ, SEND/WRITE
+// requests share the same LSN space", and so are atomics. What the receiver has
 // to say goes in a Feedback packet, whose opcode is of the range that IBTA leaves to manufacturers.
 // Both are sent only to peers that have agreed to it: others would take a Transit for payload.
 //

@@ -49,7 +49,18 @@ func TestTransit(t *testing.T) {
 	}
 }
 
-// A Transit that is cut off, of another version, or where no payload can be, is malformed.
+// READ requests and atomics, which have no payload, may carry one as well.
+func TestTransitWithoutPayload(t *testing.T) {
+	for _, op := range []Opcode{ReadRequest, CmpSwap, FetchAdd} {
+		p := opened(t, Outgoing{Opcode: op, Transit: Passage{On: true, LSN: 7},
+			RDMA: RDMA{VA: 1, RKey: 2, Length: 3}})
+		if p.Transit == nil || p.Transit.LSN() != 7 || len(p.Payload) != 0 {
+			t.Errorf("%v: transit %x, payload %q", op, p.Transit, p.Payload)
+		}
+	}
+}
+
+// A Transit that is cut off, of another version, or where none can be, is malformed.
 func TestTransitRefused(t *testing.T) {
 	h := feedbackHeaders()
 	at := wire.EthernetLen + wire.IPv4Len + wire.UDPLen

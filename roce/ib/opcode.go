@@ -108,6 +108,9 @@ func (i *Info) Request() bool {
 	return i.Verb == Send || i.Verb == Write || i.Verb == Read || i.Verb == Atomic
 }
 
+// Transits reports whether a packet may carry a Transit header: requests, and answers to READs.
+func (i *Info) Transits() bool { return i.Request() || i.Verb == ReadReply }
+
 // Info returns the facts about o; Known is false for opcodes that are not defined here.
 func (o Opcode) Info() *Info { return &opcodes[o] }
 

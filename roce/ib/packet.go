@@ -43,7 +43,7 @@ func Open(frame []byte, l3, l4 int) (p Packet, ok bool) {
 	p.views(body)
 	body = body[p.Info.Extended:]
 	if p.BTH.HasTransit() {
-		if !p.Info.Has.Payload || len(body) < TransitLen {
+		if !p.Info.Transits() || len(body) < TransitLen {
 			return p, false
 		}
 		if p.Transit = (*Transit)(body); !p.Transit.Valid() {

@@ -20,6 +20,7 @@ import (
 	"github.com/rocelab/rocelab/nicd/app"
 	"github.com/rocelab/rocelab/nicd/nic"
 	"github.com/rocelab/rocelab/nicd/uverbs"
+	"github.com/rocelab/rocelab/roce/cc"
 )
 
 // The link between the NICs. Virtual time runs at a hundredth of real time.
@@ -66,7 +67,8 @@ func NewPair(t testing.TB) (paths [2]string) {
 		must(err)
 		paths[i] = filepath.Join(t.TempDir(), "nic.verbs")
 		s, err := uverbs.Listen(uverbs.Config{Name: paths[i], Path: paths[i], Host: host, Driver: l,
-			Limits: uverbs.DefaultLimits(), Log: log, Resolve: resolve})
+			Algorithms: cc.BuiltIn(),
+			Limits:     uverbs.DefaultLimits(), Log: log, Resolve: resolve})
 		must(err)
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 2)
