@@ -9,6 +9,7 @@ GOFLAGS  += -trimpath
 PKGS     := ./...
 FUZZTIME ?= 10s
 OUT      ?= demo-out
+PAPERS   ?= experiments-out
 
 # What `make test` promises that its machine has: a test that lacks one of these fails.
 FEATURES := root,xdp,netns,tshark,tcpdump,promtool,prometheus,chromium,clang,ip,rxe
@@ -27,6 +28,15 @@ build: ## bin/switchd, bin/nicd, bin/rocelab
 demo: build ## 4:1 incast on real frames, PFC alone and DCQCN; report in $(OUT)/ (root)
 	@$(BIN)/rocelab demo --out $(OUT)
 
+# A claim that does not hold (exit status 3) is a result like any other.
+.PHONY: experiments
+experiments: build ## what the papers measured, in virtual time; report in $(PAPERS)/
+	@$(BIN)/rocelab run all --out $(PAPERS) || test $$? -eq 3
+
+.PHONY: experiments-real
+experiments-real: build ## the same on real frames, into the same report (root)
+	@$(BIN)/rocelab run all --real --out $(PAPERS) || test $$? -eq 3
+
 .PHONY: test
 test: tools build ## everything there is; installs what it needs (root)
 	@ROCELAB_REQUIRE=$(FEATURES) $(GO) test -timeout 20m $(PKGS)
@@ -41,7 +51,7 @@ unit: ## tests that need neither root nor tools
 
 .PHONY: race
 race: ## the drivers and daemons under the race detector (root)
-	@CGO_ENABLED=1 $(GO) test -race -timeout 20m ./dataplane/... ./deploy/experiment ./deploy/lab \
+	@CGO_ENABLED=1 $(GO) test -race -timeout 20m ./dataplane/... ./deploy/experiment ./deploy/lab ./deploy/suite \
 		./switchd ./nicd/... ./tests/conformance ./tests/host ./tests/switchplan
 
 .PHONY: sim
@@ -50,8 +60,8 @@ sim: ## scenarios in virtual time
 
 .PHONY: golden
 golden: tools ## rewrite golden files; say why they changed in the commit (root)
-	@$(GO) test ./roce/cc ./roce/fluid ./nicd ./deploy/twin ./switchd/pipeline ./deploy/report ./deploy/show ./tests/scenarios \
-		./tests/switchplan -update
+	@$(GO) test ./roce/cc ./roce/fluid ./nicd ./deploy/twin ./switchd/pipeline ./deploy/report ./deploy/show ./tests/experiments \
+		./tests/scenarios ./tests/switchplan -update
 
 .PHONY: accept
 accept: tools build ## real frames on veth (root)
@@ -81,4 +91,4 @@ check-generate: tools generate ## the committed BPF objects are what the sources
 
 .PHONY: clean
 clean: ## remove what was built
-	@rm -rf $(BIN) $(OUT)
+	@rm -rf $(BIN) $(OUT) $(PAPERS)

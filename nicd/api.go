@@ -1,6 +1,7 @@
 package nicd
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
@@ -45,6 +46,27 @@ type OpenRequest struct {
 	// DSCP of the QP's packets, data and acknowledgements; null: as the NIC's others. It chooses
 	// their priority.
 	DSCP *uint8 `json:"dscp,omitempty"`
+	// Payload is what the region has: real bytes, or virtual ones, which are zeros when they are
+	// sent and are forgotten when they are received. What happens is the same. Empty: real.
+	Payload Payload `json:"payload,omitempty"`
+}
+
+// Payload says whether the bytes of a region are stored.
+type Payload string
+
+// The kinds. In virtual time packets keep no more of virtual payload than its length, which is
+// several times as fast; on real frames the zeros are there.
+const (
+	Real    Payload = "real"
+	Virtual Payload = "virtual"
+)
+
+// UnmarshalText reads the name.
+func (p *Payload) UnmarshalText(b []byte) error {
+	if *p = Payload(b); *p != "" && *p != Real && *p != Virtual {
+		return fmt.Errorf("payload %q: want real or virtual", b)
+	}
+	return nil
 }
 
 // JoinRequest connects a QP that Open made. Without a MAC address the kernel is asked for the way

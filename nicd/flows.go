@@ -28,9 +28,12 @@ func (s *verbs) flow(r FlowRequest) (struct{}, error) {
 		if q == nil {
 			return fmt.Errorf("QP %v was not opened here", r.QPN)
 		}
-		if largest := r.largest(); largest > len(q.region.Bytes) {
+		if largest := r.largest(); largest > q.region.Len() {
 			return fmt.Errorf("messages of %d bytes do not fit the region of %d", largest,
-				len(q.region.Bytes))
+				q.region.Len())
+		}
+		if f.Op.Atomic() && q.region.Bytes == nil {
+			return fmt.Errorf("verb %q: needs a region whose payload is real", r.Verb)
 		}
 		f.Local = qp.Local{Key: q.region.Key, VA: q.region.VA, Length: r.MessageBytes}
 		f.Remote = qp.Remote{VA: q.peer.VA, RKey: q.peer.RKey}
@@ -81,7 +84,7 @@ func (r *FlowRequest) largest() int {
 // the same place.
 func (s *verbs) listen(now unit.Time, qpn ib.QPN, to *qp.Region) error {
 	return s.host.Listen(now, app.Sink{QPN: qpn, Depth: s.host.NIC().QP(qpn).Config().ReceiveQueue,
-		Local: qp.Local{Key: to.Key, VA: to.VA, Length: len(to.Bytes)}})
+		Local: qp.Local{Key: to.Key, VA: to.VA, Length: to.Len()}})
 }
 
 // messages tells of single messages of a flow, the latest of that name.

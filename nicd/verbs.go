@@ -123,7 +123,11 @@ func (s *verbs) open(r OpenRequest) (e Endpoint, err error) {
 		if err != nil {
 			return err
 		}
-		region, err := n.RegisterMR(r.Bytes, allRights)
+		register := n.RegisterMR
+		if r.Payload == Virtual {
+			register = n.RegisterVoid
+		}
+		region, err := register(r.Bytes, allRights)
 		if err != nil {
 			return err
 		}

@@ -45,8 +45,14 @@ func (m *Map) Validate() error {
 }
 
 // Classify looks at the frame b. Of a malformed frame it tells nothing but that.
-func (m *Map) Classify(b []byte) frame.Class {
-	k := look{m: m, Class: frame.Class{TC: m.Default}}
+func (m *Map) Classify(b []byte) frame.Class { return m.classify(b, len(b)) }
+
+// Frame looks at f, of which a run of zeros need not be stored.
+func (m *Map) Frame(f *frame.Frame) frame.Class { return m.classify(f.Head(), int(f.Len())) }
+
+// classify looks at the beginning b of a frame of size bytes.
+func (m *Map) classify(b []byte, size int) frame.Class {
+	k := look{m: m, Class: frame.Class{TC: m.Default}, size: size}
 	if !k.frame(b) {
 		return frame.Class{Kind: frame.Malformed, TC: m.Default}
 	}

@@ -12,6 +12,7 @@ import (
 type look struct {
 	frame.Class
 	m    *Map
+	size int // of the frame, of which only the beginning may be there
 	hash hash
 }
 
@@ -94,7 +95,7 @@ func (k *look) ipv4(b []byte, at int) bool {
 		return false
 	}
 	header, total := ip.HeaderLen(), ip.TotalLen()
-	if ip.Version() != 4 || header < wire.IPv4Len || total < header || total > len(b)-at {
+	if ip.Version() != 4 || header < wire.IPv4Len || total < header || total > k.size-at {
 		return false
 	}
 	k.Kind, k.L3Off, k.ECN = frame.IPv4, uint8(at), ip.ECN()
@@ -103,7 +104,7 @@ func (k *look) ipv4(b []byte, at int) bool {
 	k.hash.word(binary.BigEndian.Uint32(ip[16:20]))
 	k.hash.word(uint32(ip.Protocol()))
 	if !ip.MoreFragments() && ip.FragmentOffset() == 0 {
-		ok = k.transport(b[:at+total], at+header, ip.Protocol(), frame.RoCE4)
+		ok = k.transport(b, at+header, at+total, ip.Protocol(), frame.RoCE4)
 	}
 	k.Hash = k.hash.sum()
 	return ok
@@ -111,7 +112,7 @@ func (k *look) ipv4(b []byte, at int) bool {
 
 func (k *look) ipv6(b []byte, at int) bool {
 	ip, ok := wire.AsIPv6(b[at:])
-	if !ok || ip.Version() != 6 || ip.PayloadLen() > len(b)-at-wire.IPv6Len {
+	if !ok || ip.Version() != 6 || ip.PayloadLen() > k.size-at-wire.IPv6Len {
 		return false
 	}
 	k.Kind, k.L3Off, k.ECN = frame.IPv6, uint8(at), ip.ECN()
@@ -121,7 +122,7 @@ func (k *look) ipv6(b []byte, at int) bool {
 	}
 	k.hash.word(uint32(ip.NextHeader()))
 	above := at + wire.IPv6Len
-	ok = k.transport(b[:above+ip.PayloadLen()], above, ip.NextHeader(), frame.RoCE6)
+	ok = k.transport(b, above, above+ip.PayloadLen(), ip.NextHeader(), frame.RoCE6)
 	k.Hash = k.hash.sum()
 	return ok
 }
@@ -136,14 +137,17 @@ func (k *look) trustDSCP(dscp uint8) {
 // minTCP is the length of a TCP header without options.
 const minTCP = 20
 
-// transport reads the ports, if the protocol has them, at the given offset of b, which ends where
-// the IP header says.
-func (k *look) transport(b []byte, at int, proto uint8, roce frame.Kind) bool {
-	segment := b[at:]
+// transport reads the ports, if the protocol has them, of a segment from offset at of b to end,
+// which is where the IP header says.
+func (k *look) transport(b []byte, at, end int, proto uint8, roce frame.Kind) bool {
+	if at > len(b) {
+		return false
+	}
+	segment := b[at:min(end, len(b))]
 	switch proto {
 	case wire.ProtoUDP:
 		udp, ok := wire.AsUDP(segment)
-		if !ok || udp.Len() < wire.UDPLen || udp.Len() > len(segment) {
+		if !ok || udp.Len() < wire.UDPLen || udp.Len() > end-at {
 			return false
 		}
 		if udp.DstPort() == wire.PortRoCE {

@@ -10,12 +10,22 @@ import (
 const headroom = 32
 
 // Frame is one Ethernet frame without preamble and FCS.
+//
+// It may have a run of zeros, such as the payload of a test, of which only the length is kept:
+//
+//	| head | run of zeros | tail |    on the wire, size bytes
+//	| head | tail |                   in buf from off on
+//
+// It is the same frame whether the run is stored or not, because Bytes stores it. All headers are
+// in the head, and what is put behind a frame on its way in the tail: who looks only there, as the
+// hot path does, leaves the run as it is.
 type Frame struct {
 	Meta Meta
 
 	buf   []byte
 	off   int
-	size  int
+	size  int // on the wire
+	run   run
 	pool  *Pool
 	next  *Frame // in a FIFO
 	owned bool
@@ -46,8 +56,51 @@ const MaxFaults = 64
 // PortID numbers the ports of a device from 0.
 type PortID uint16
 
+// run is zeros that are not stored.
+type run struct {
+	at, n int
+	seal  func(frame []byte)
+}
+
 // Bytes is the frame from the destination MAC on; valid while the caller owns the frame.
-func (f *Frame) Bytes() []byte { return f.buf[f.off : f.off+f.size] }
+func (f *Frame) Bytes() []byte {
+	if f.run.n > 0 {
+		f.store()
+	}
+	return f.buf[f.off : f.off+f.size]
+}
+
+// store writes the run of zeros out.
+func (f *Frame) store() {
+	b, r := f.buf[f.off:f.off+f.size], f.run
+	copy(b[r.at+r.n:], b[r.at:])
+	clear(b[r.at : r.at+r.n])
+	f.run = run{}
+	r.seal(b)
+}
+
+// Elide makes n bytes from offset at on a run of zeros that is not stored. A frame has one. If it
+// is stored after all, seal computes whatever in the frame depends on all of its bytes: nobody but
+// who calls Bytes sees that, and nobody else can change what it depends on.
+func (f *Frame) Elide(at, n int, seal func(frame []byte)) {
+	b := f.Bytes()
+	copy(b[at:], b[at+n:])
+	f.run = run{at, n, seal}
+}
+
+// Elided is the length of the run of zeros that is not stored.
+func (f *Frame) Elided() int { return f.run.n }
+
+// Head is the bytes before the run of zeros, all of the frame if there is none.
+func (f *Frame) Head() []byte {
+	if f.run.n > 0 {
+		return f.buf[f.off : f.off+f.run.at]
+	}
+	return f.buf[f.off : f.off+f.size]
+}
+
+// Tail is the bytes behind the run of zeros, all of the frame if there is none.
+func (f *Frame) Tail() []byte { return f.buf[f.off+f.run.at : f.off+f.size-f.run.n] }
 
 // Len is the number of bytes in the frame.
 func (f *Frame) Len() unit.Bytes { return unit.Bytes(f.size) }
@@ -60,6 +113,9 @@ func (f *Frame) Resize(n int) {
 	if n < 0 || n > f.Cap() {
 		panic(fmt.Sprintf("frame: resize to %d of %d", n, f.Cap()))
 	}
+	if n < f.run.at+f.run.n {
+		f.store()
+	}
 	f.size = n
 }
 
@@ -68,7 +124,7 @@ func (f *Frame) Set(b []byte) bool {
 	if len(b) > len(f.buf)-headroom {
 		return false
 	}
-	f.off = headroom
+	f.off, f.run = headroom, run{}
 	f.size = copy(f.buf[f.off:], b)
 	return true
 }
@@ -78,7 +134,7 @@ func (f *Frame) Append(b []byte) bool {
 	if len(b) > f.Cap()-f.size {
 		return false
 	}
-	f.size += copy(f.buf[f.off+f.size:], b)
+	f.size += copy(f.buf[f.off+f.size-f.run.n:], b)
 	return true
 }
 

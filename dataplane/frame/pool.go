@@ -1,42 +1,62 @@
 package frame
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// Pool is a fixed number of frames of a fixed capacity. It never grows.
+// Pool is at most so many frames of a fixed capacity. Its memory is that of the most frames that
+// were ever in use together, so that a fabric of a thousand hosts, most of them idle, is small.
 type Pool struct {
 	free  []*Frame
+	made  int
 	total int
 	size  int
 }
 
-// NewPool makes n frames that hold up to size bytes each.
+// Frames are made as many at a time as there are, within bounds.
+const (
+	leastMade = 16
+	mostMade  = 256
+)
+
+// NewPool makes a pool of up to n frames that hold up to size bytes each.
 func NewPool(n, size int) *Pool {
 	if n <= 0 || size <= 0 {
 		panic(fmt.Sprintf("frame: pool of %d frames of %d bytes", n, size))
 	}
-	stride := size + headroom
-	slab := make([]byte, n*stride)
-	frames := make([]Frame, n)
-	p := &Pool{free: make([]*Frame, n), total: n, size: size}
-	for i := range frames {
-		f := &frames[i]
-		f.buf = slab[i*stride : (i+1)*stride : (i+1)*stride]
-		f.pool = p
-		p.free[n-1-i] = f
-	}
-	return p
+	return &Pool{total: n, size: size}
 }
 
 // Get returns an empty frame with clear metadata, or nil when all are in use.
 func (p *Pool) Get() *Frame {
 	n := len(p.free)
 	if n == 0 {
-		return nil
+		if n = p.grow(); n == 0 {
+			return nil
+		}
 	}
 	f := p.free[n-1]
 	p.free = p.free[:n-1]
-	f.Meta, f.off, f.size, f.owned = Meta{}, headroom, 0, true
+	f.Meta, f.off, f.size, f.run, f.owned = Meta{}, headroom, 0, run{}, true
 	return f
+}
+
+// grow makes more frames and returns how many.
+func (p *Pool) grow() int {
+	n := min(max(p.made, leastMade), mostMade, p.total-p.made)
+	stride := p.size + headroom
+	slab := make([]byte, n*stride)
+	frames := make([]Frame, n)
+	p.made += n
+	p.free = slices.Grow(p.free, p.made)
+	for i := range frames {
+		f := &frames[i]
+		f.buf = slab[i*stride : (i+1)*stride : (i+1)*stride]
+		f.pool = p
+		p.free = append(p.free, f)
+	}
+	return n
 }
 
 func (p *Pool) put(f *Frame) {
@@ -51,7 +71,7 @@ func (p *Pool) put(f *Frame) {
 func (p *Pool) Size() int { return p.size }
 
 // Free is how many frames Get can still return.
-func (p *Pool) Free() int { return len(p.free) }
+func (p *Pool) Free() int { return p.total - p.InUse() }
 
 // InUse is how many frames are owned by somebody.
-func (p *Pool) InUse() int { return p.total - len(p.free) }
+func (p *Pool) InUse() int { return p.made - len(p.free) }

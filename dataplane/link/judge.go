@@ -71,11 +71,10 @@ func (s *Sender) Faulty() bool { return len(s.rules) > 0 || s.floor > 0 }
 // Judge decides about f, whose last bit leaves at left, changes what is to be changed in it, and
 // counts. Call it for every frame, in order, while the wire is Faulty.
 func (s *Sender) Judge(left unit.Time, f *frame.Frame) (fate Fate) {
-	b := f.Bytes()
-	h := look(b)
+	h := look(f)
 	through := left
 	for _, r := range s.rules {
-		if (fate.Twin && r.Effect == Duplicate) || !r.picks(&h, len(b)) {
+		if (fate.Twin && r.Effect == Duplicate) || !r.picks(&h, int(f.Len())) {
 			continue
 		}
 		r.hits++
@@ -91,10 +90,10 @@ func (s *Sender) Judge(left unit.Time, f *frame.Frame) (fate Fate) {
 			return Fate{Lost: true}
 		case Corrupt:
 			s.Stats.Corrupted++
-			r.flip(b)
+			r.flip(f.Bytes())
 			// The peer's program sees what has become of it, and so must we: who takes which
 			// kind of frame is agreed between the two ends.
-			h = look(b)
+			h = look(f)
 			f.Meta.Class.Kind = h.Kind
 		case Reorder:
 			s.Stats.Reordered++
@@ -106,7 +105,7 @@ func (s *Sender) Judge(left unit.Time, f *frame.Frame) (fate Fate) {
 			through = r.last
 		case Mark:
 			s.Stats.Marked++
-			mark(b, &h)
+			mark(f.Head(), &h)
 		}
 	}
 	if s.floor <= left {

@@ -53,8 +53,8 @@ type headers struct {
 	bth  *ib.BTH // of a RoCEv2 packet
 }
 
-func look(b []byte) headers {
-	h := headers{Class: (&classify.Map{}).Classify(b)}
+func look(f *frame.Frame) headers {
+	h, b := headers{Class: (&classify.Map{}).Frame(f)}, f.Head()
 	if h.Kind == frame.IPv4 || h.Kind == frame.RoCE4 {
 		if ip, ok := wire.AsIPv4(b[h.L3Off:]); ok {
 			h.ipID = ip.ID()

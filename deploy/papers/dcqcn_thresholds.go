@@ -2,6 +2,7 @@ package papers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -67,7 +68,7 @@ func warningsOfMisconfigured(ports int) (warnings float64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("make a configuration: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var b strings.Builder
 	b.WriteString("name: misconfigured\nports:\n")
 	for i := range ports {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -39,30 +38,48 @@ const (
 	figureFoot   = 38  // for ticks and the label of the axis
 	slantedFoot  = 96  // at most, for names that are slanted
 	letterWidth  = 6.1 // of the labels' type, on average
+	printWidth   = 7.2 // likewise, on paper, where figures are small and their type is larger
 )
 
-// draw makes a figure. Its numbers are those of the experiment's records and so finite.
-func draw(id string, f *suite.Figure) *drawing {
+// draw makes a figure of what was measured in a mode. Its numbers are those of the experiment's
+// records and so finite.
+func draw(id string, f *suite.Figure, m suite.Mode) *drawing {
 	d := &drawing{ID: id, Title: f.Title, Name: f.Title, Width: plotWidth, Left: marginLeft,
 		Top: figureTop, InnerW: innerWidth, InnerH: figureHeight,
 		XLabel: axisLabel(f.X), YLabel: axisLabel(f.Y)}
 	x, y := extent(f)
 	d.bars = newBarPlaces(f)
 	const bars, others = 0.5, 0.02 // what is left free beside the outermost
-	pad := bars * d.bars.slot
-	if pad == 0 && (hasPoints(f) || len(f.X.Names) > 0) && len(x) > 0 && !f.X.Log {
-		pad = others * (slices.Max(x) - slices.Min(x))
+	d.x, d.y = newSpan(f.X, x, 7, false), newSpan(f.Y, y, 5, true)
+	if hasPoints(f) || len(f.X.Names) > 0 {
+		d.x.widen(others * (d.x.high - d.x.low))
 	}
-	d.x, d.y = newSpan(f.X, x, 7, false, pad), newSpan(f.Y, y, 5, true, 0)
+	d.x.widen(bars * d.bars.slot)
 	d.axes(len(f.X.Names) > 0)
-	look := newLook(f)
-	for i := range f.Curves {
-		d.curve(&f.Curves[i], look)
+	look, layers := newLook(f, m), byOrigin(f)
+	for _, c := range layers {
+		d.Legend = append(d.Legend, look.entry(c))
+	}
+	// What we measured lies over what it is compared with, real frames over virtual time.
+	for _, c := range slices.Backward(layers) {
+		d.curve(c, look)
 	}
 	if len(d.Shapes) == 0 {
 		d.Empty = noSamples
 	}
 	return d
+}
+
+// byOrigin returns the curves that have any point, ours first.
+func byOrigin(f *suite.Figure) (out []*suite.Curve) {
+	for _, from := range []suite.Origin{suite.Ours, suite.Twin, suite.Model, suite.Printed} {
+		for i := range f.Curves {
+			if c := &f.Curves[i]; origin(c) == from && len(c.X) > 0 {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }
 
 func axisLabel(a suite.Axis) string {
@@ -107,7 +124,7 @@ func (d *drawing) axes(named bool) {
 	if width := letterWidth * float64(widest+1); named && width > room {
 		d.Slant = true
 		foot += min(int(width*math.Sin(math.Pi/6)), slantedFoot-figureFoot)
-		most := int(slantedFoot/(letterWidth*math.Sin(math.Pi/6))) - 4
+		most := int(slantedFoot/(printWidth*math.Sin(math.Pi/6))) - 4
 		for i := range d.XTicks {
 			d.XTicks[i].Label = shortened(d.XTicks[i].Label, most)
 		}
@@ -160,11 +177,15 @@ func (d *drawing) MiddleY() int { return d.Top + d.InnerH/2 }
 // look says how curves are told apart: by colour which they are, by pattern whose numbers.
 type look struct {
 	colours map[string]string
-	many    bool // there are curves of several origins, so the legend names them
+	many    bool   // there are curves of several origins, so the legend names them
+	ours    string // how it names ours
 }
 
-func newLook(f *suite.Figure) *look {
-	l := &look{colours: map[string]string{}}
+func newLook(f *suite.Figure, m suite.Mode) *look {
+	l := &look{colours: map[string]string{}, ours: origins[suite.Ours]}
+	if m == suite.Real {
+		l.ours = "real frames"
+	}
 	for _, c := range f.Curves {
 		if _, ok := l.colours[c.Name]; !ok {
 			class := "crowd"
@@ -173,18 +194,22 @@ func newLook(f *suite.Figure) *look {
 			}
 			l.colours[c.Name] = class
 		}
-		l.many = l.many || c.From != f.Curves[0].From
+		l.many = l.many || origin(&c) != origin(&f.Curves[0])
 	}
 	return l
 }
 
+// origin is whose numbers a curve shows; ours, unless it says something else that is known.
+func origin(c *suite.Curve) suite.Origin {
+	if _, ok := origins[c.From]; ok {
+		return c.From
+	}
+	return suite.Ours
+}
+
 // classes of the shapes of a curve.
 func (l *look) classes(c *suite.Curve) string {
-	from := c.From
-	if from == "" {
-		from = suite.Ours
-	}
-	return l.colours[c.Name] + " " + string(from)
+	return l.colours[c.Name] + " " + string(origin(c))
 }
 
 // origins are the words of the legend.
@@ -195,8 +220,37 @@ func (l *look) label(c *suite.Curve) string {
 	if !l.many {
 		return c.Name
 	}
-	if c.Name == "" {
-		return origins[c.From]
+	from := origins[origin(c)]
+	if origin(c) == suite.Ours {
+		from = l.ours
 	}
-	return fmt.Sprintf("%s, %s", c.Name, origins[c.From])
+	if c.Name == "" {
+		return from
+	}
+	return c.Name + ", " + from
+}
+
+// entry is how the legend shows a curve.
+func (l *look) entry(c *suite.Curve) entry {
+	e := entry{Class: kindClass(c.Kind) + l.classes(c), Label: l.label(c)}
+	switch c.Kind {
+	case suite.Bars:
+		e.Path = "M5 0H19V8H5Z"
+	case suite.Points:
+		e.Path = dot(origin(c), 12, 4)
+	default:
+		e.Path = "M1 4H23"
+	}
+	return e
+}
+
+// kindClass is the class of a curve's main shape. What is unknown is a line.
+func kindClass(k suite.Kind) string {
+	switch k {
+	case suite.Bars:
+		return "bar "
+	case suite.Points:
+		return "dot "
+	}
+	return "line "
 }

@@ -40,8 +40,7 @@ func (s *span) at(v float64) float64 {
 }
 
 // newSpan covers values with about want ticks. With room it ends at ticks, as upright axes do.
-// pad widens it, in the measure of place.
-func newSpan(a suite.Axis, values []float64, want int, room bool, pad float64) *span {
+func newSpan(a suite.Axis, values []float64, want int, room bool) *span {
 	s := &span{log: a.Log}
 	placed := []float64{}
 	for _, v := range values {
@@ -68,9 +67,11 @@ func newSpan(a suite.Axis, values []float64, want int, room bool, pad float64) *
 	default:
 		s.linearTicks(want, room)
 	}
-	s.low, s.high = s.low-pad, s.high+pad
 	return s
 }
+
+// widen leaves room at both ends, in the measure of place.
+func (s *span) widen(by float64) { s.low, s.high = s.low-by, s.high+by }
 
 // linearTicks begins at 0 where that costs less than half of the paper.
 func (s *span) linearTicks(want int, room bool) {

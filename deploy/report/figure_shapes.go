@@ -10,31 +10,24 @@ import (
 
 // curve draws one, its band below it or its error bars above it.
 func (d *drawing) curve(c *suite.Curve, l *look) {
-	if len(c.X) == 0 {
-		return
-	}
 	class, title := l.classes(c), l.label(c)
-	path, sample := "", "M1 4H23"
-	kind := "line "
+	errors, lined := len(c.Low) > 0, false
+	var path string
 	switch c.Kind {
 	case suite.Bars:
-		kind, sample = "bar ", "M5 0H19V8H5Z"
 		path = d.barsOf(c)
 	case suite.Points:
-		kind, sample = "dot ", dot(c.From, 12, 4)
 		path = d.dots(c)
 	default:
-		path = d.trace(c)
+		path, lined = d.trace(c), true
 	}
-	errors := len(c.Low) > 0
-	if errors && kind == "line " {
+	if errors && lined {
 		d.Shapes = append(d.Shapes, shape{"band " + class, d.between(c), title})
 	}
-	d.Shapes = append(d.Shapes, shape{kind + class, path, title})
-	if errors && kind != "line " {
+	d.Shapes = append(d.Shapes, shape{kindClass(c.Kind) + class, path, title})
+	if errors && !lined {
 		d.Shapes = append(d.Shapes, shape{"whisker " + class, d.whiskers(c), title})
 	}
-	d.Legend = append(d.Legend, entry{kind + class, sample, title})
 }
 
 // trace joins the points by straight lines or by steps.
@@ -133,7 +126,7 @@ func (d *drawing) dots(c *suite.Curve) string {
 	var b strings.Builder
 	drawn := map[string]bool{} // many samples may fall on one spot
 	for i := range c.X {
-		mark := dot(c.From, d.across(c.X[i]), d.down(c.Y[i]))
+		mark := dot(origin(c), d.across(c.X[i]), d.down(c.Y[i]))
 		if !drawn[mark] {
 			drawn[mark] = true
 			b.WriteString(mark)

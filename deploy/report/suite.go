@@ -151,7 +151,8 @@ func newExperimentView(group []*suite.Record) *experimentView {
 	}
 	figures := merged(group)
 	for i := range figures {
-		v.Drawings = append(v.Drawings, draw(fmt.Sprintf("%s-%d", v.ID, i), &figures[i]))
+		v.Drawings = append(v.Drawings, draw(fmt.Sprintf("%s-%d", v.ID, i),
+			&figures[i], v.Mode))
 	}
 	return v
 }
@@ -166,25 +167,31 @@ func merged(group []*suite.Record) []suite.Figure {
 				return f.Title == other.Title
 			})
 			if at < 0 {
+				at = len(figures)
 				figures = append(figures, other)
-				continue
+				figures[at].Curves = nil
 			}
-			f := &figures[at]
-			f.Curves = slices.Clone(f.Curves)
+			curves := slices.Clone(figures[at].Curves)
 			for _, c := range other.Curves {
-				if c.From == suite.Ours {
-					c.From = suite.Twin
-				}
-				has := slices.ContainsFunc(f.Curves, func(h suite.Curve) bool {
-					return h.Name == c.Name && h.From == c.From
-				})
-				if !has {
-					f.Curves = append(f.Curves, c)
-				}
+				curves = withTwin(curves, c)
 			}
+			figures[at].Curves = curves
 		}
 	}
 	return figures
+}
+
+// withTwin returns curves and one in virtual time beside them, unless they have it.
+func withTwin(curves []suite.Curve, c suite.Curve) []suite.Curve {
+	if origin(&c) == suite.Ours {
+		c.From = suite.Twin
+	}
+	if slices.ContainsFunc(curves, func(h suite.Curve) bool {
+		return h.Name == c.Name && h.From == c.From
+	}) {
+		return curves
+	}
+	return append(curves, c)
 }
 
 func newRunView(r *suite.Record) *runView {

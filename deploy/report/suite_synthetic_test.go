@@ -23,7 +23,8 @@ func syntheticSuite() []*suite.Record {
 	virtual.Figures = append(virtual.Figures, lossFigure(), namedFigure(), cdfFigure())
 	failed := record("dcqcn-victim-flow", suite.Virtual)
 	failed.Claims, failed.Figures = nil, nil
-	failed.Errors = []string{"cell senders=2 seed=1: panic: a frame was released twice\ngoroutine 7"}
+	failed.Errors = []string{"cell senders=2 seed=1: panic: a frame was released twice\n" +
+		"goroutine 7"}
 	return []*suite.Record{virtual, both, failed, record("qcn-1x100", suite.Virtual)}
 }
 
@@ -37,8 +38,8 @@ func record(id string, m suite.Mode) *suite.Record {
 		Verdict: suite.Verdict{Claims: []suite.Claim{
 			{Text: "The four flows share the link equally.", Paper: "equal shares", Ours: 0.9987,
 				Interval: &[2]float64{0.9981, 0.9993}, Rule: "Jain index > 0.99", Holds: true},
-			{Text: "Each flow gets a quarter of the link, with little variance over the seeds and " +
-				"over time.", Paper: "10 Gb/s", Ours: 9.213, Unit: "Gb/s",
+			{Text: "Each flow gets a quarter of the link, with little variance over the seeds " +
+				"and over time.", Paper: "10 Gb/s", Ours: 9.213, Unit: "Gb/s",
 				Interval: &[2]float64{9.1, 9.326}, Rule: "10 Gb/s +- 5 %"},
 			{Text: "Fast.", Ours: 6_023_912, Unit: "PAUSE frames", Rule: "> 6,000,000",
 				Holds: true},

@@ -88,7 +88,7 @@ func TestSuiteSaysAll(t *testing.T) {
 		"1 of 2 runs valid, dilation 24.2 to 31", "seed=2: arrivals behind a decision: 3, limit 0",
 		"rocelab run dcqcn-fairness --real --seed 1 --seeds 5 --dilation 30",
 		"0.1 s instead of 2 minutes", "1 to 5", `href="#qcn-1x100"`, `id="qcn-1x100"`,
-		"H1, virtual time", "H1, model", "go-back-N, paper"} {
+		"H1, real frames", "H1, virtual time", "H1, model", "go-back-N, paper"} {
 		if !strings.Contains(text, strings.ReplaceAll(want, "+", "&#43;")) {
 			t.Errorf("no %q", want)
 		}
@@ -139,7 +139,7 @@ func TestSpanProperty(t *testing.T) {
 		}
 		values := rapid.SliceOfN(value, 1, 20).Draw(t, "values")
 		room := rapid.Bool().Draw(t, "room")
-		s := newSpan(a, values, 5, room, 0)
+		s := newSpan(a, values, 5, room)
 		for _, v := range values {
 			if at := s.at(v); !(at > -1e-6 && at < 1+1e-6) {
 				t.Fatalf("%v is at %v of %+v", v, at, s)
@@ -177,12 +177,30 @@ func TestTicks(t *testing.T) {
 		{suite.Axis{Names: []string{"a", "b"}}, 0, 0, false, "a b"},
 	} {
 		var got []string
-		for _, tick := range newSpan(c.axis, []float64{c.low, c.high}, 5, c.room, 0).ticks {
+		for _, tick := range newSpan(c.axis, []float64{c.low, c.high}, 5, c.room).ticks {
 			got = append(got, tick.label)
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%v to %v: %v, want %s", c.low, c.high, got, c.want)
 		}
+	}
+}
+
+// TestMerged: what ran in both modes shares its figures, and what only one has stays.
+func TestMerged(t *testing.T) {
+	figures := merged(byExperiment(syntheticSuite())[0])
+	var got []string
+	for _, f := range figures {
+		line := f.Title[:len("Figure 18")] + ":"
+		for _, c := range f.Curves {
+			line += " " + string(c.From)
+		}
+		got = append(got, line)
+	}
+	want := "Figure 8:: ours model ours model twin twin\nFigure 21: twin model paper\n" +
+		"Figure 18: twin paper\nFigure 19: twin twin twin twin"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 }
 
@@ -196,7 +214,7 @@ func TestThinnedKeepsSpikes(t *testing.T) {
 		}
 		c.X, c.Y = append(c.X, float64(i)), append(c.Y, y)
 	}
-	d := draw("x", &suite.Figure{Curves: []suite.Curve{c}})
+	d := draw("x", &suite.Figure{Curves: []suite.Curve{c}}, suite.Virtual)
 	points := d.thinned(c.X, c.Y)
 	if n := len(points); n > 4*(innerWidth+1) {
 		t.Errorf("%d points are left", n)

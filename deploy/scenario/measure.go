@@ -138,6 +138,9 @@ func (r *Run) Flow(flow int) nicd.FlowStatus {
 	panic("scenario: no flow " + f.Name)
 }
 
+// Messages are those of a flow that its Log asked for.
+func (r *Run) Messages(flow int) []nicd.Message { return r.messages[flow] }
+
 // NIC is what a host's NIC had counted at the end.
 func (r *Run) NIC(host string) nicd.State { return r.nodes[host].nic }
 

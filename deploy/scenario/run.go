@@ -25,8 +25,9 @@ type Run struct {
 	Clock       *result.Clock
 	Certificate *result.Certificate
 
-	sinks []ib.QPN
-	nodes map[string]*node
+	sinks    []ib.QPN
+	nodes    map[string]*node
+	messages [][]nicd.Message // by flow
 }
 
 // node is what one node recorded.

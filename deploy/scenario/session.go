@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/deploy/lab"
@@ -63,7 +64,11 @@ func (s *session) prepare(ctx context.Context) error {
 // wire connects a queue pair of the sender to one of the receiver.
 func (s *session) wire(ctx context.Context, f *Flow) error {
 	var a, b nicd.Endpoint
-	open := nicd.OpenRequest{Bytes: max(f.largest(), f.SpanBytes), DSCP: f.DSCP}
+	open := nicd.OpenRequest{Bytes: max(f.largest(), f.SpanBytes),
+		DSCP: f.DSCP, Payload: nicd.Virtual}
+	if f.Verb == "fetch_add" || f.Verb == "cmp_swap" {
+		open.Payload = nicd.Real // an atomic looks at what is there
+	}
 	if err := s.post(ctx, f.From, "/v1/open", open, &a); err != nil {
 		return err
 	}
@@ -106,7 +111,8 @@ func (s *session) observe(ctx context.Context) error {
 
 // collect reads what all nodes recorded.
 func (s *session) collect(ctx context.Context) (*Run, error) {
-	r := &Run{Scenario: s.Scenario, Flows: s.flows, sinks: s.sinks, nodes: map[string]*node{}}
+	r := &Run{Scenario: s.Scenario, Flows: s.flows, sinks: s.sinks, nodes: map[string]*node{},
+		messages: make([][]nicd.Message, len(s.flows))}
 	for _, n := range s.Topology.Nodes {
 		one := &node{}
 		if err := s.get(ctx, n.Name, "/v1/sample", &one.Samples); err != nil {
@@ -120,6 +126,15 @@ func (s *session) collect(ctx context.Context) (*Run, error) {
 			return nil, err
 		}
 		r.nodes[n.Name] = one
+	}
+	for i, f := range s.flows {
+		if f.Log == 0 {
+			continue
+		}
+		path := "/v1/messages?" + url.Values{"flow": {f.Name}}.Encode()
+		if err := s.get(ctx, f.From, path, &r.messages[i]); err != nil {
+			return nil, err
+		}
 	}
 	return r, r.digest()
 }

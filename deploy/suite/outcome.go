@@ -24,9 +24,17 @@ type Series struct {
 // Verdict is what an experiment shows.
 type Verdict struct {
 	Claims  []Claim  `json:"claims"`
+	Tables  []Table  `json:"tables,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
 	// Notes say why we differ where we do, and what the model leaves out. Sentences.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Table is numbers side by side. Every row has as many cells as there are columns.
+type Table struct {
+	Title   string     `json:"title"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
 }
 
 // Claim is a sentence of the paper with its evidence.

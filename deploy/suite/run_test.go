@@ -114,6 +114,18 @@ func TestRunJudgesWhatCellsFound(t *testing.T) {
 	}
 }
 
+// TestTerminal: the line is erased at the end, and what ended has no line of its own.
+func TestTerminal(t *testing.T) {
+	var f fake
+	var told bytes.Buffer
+	run(t, &Suite{Experiments: []Experiment{f.experiment("one")},
+		Progress: &Progress{Out: &told, Columns: 80}})
+	if text := told.String(); strings.Contains(text, "\n") ||
+		!strings.HasSuffix(text, "\r"+clearLine) {
+		t.Errorf("told %q", text)
+	}
+}
+
 func TestSeedsAndShort(t *testing.T) {
 	var f fake
 	for want, o := range map[string]Options{

@@ -29,6 +29,16 @@ func line() *lab.Topology {
 	return &t
 }
 
+// calls makes control calls that must succeed.
+func calls(t *testing.T, tw *Twin) func(node, method, path string, req, resp any) {
+	return func(node, method, path string, req, resp any) {
+		t.Helper()
+		if err := tw.Client(node).Call(t.Context(), method, path, req, resp); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestControlCallsInVirtualTime: queue pairs are opened, joined and given a flow as on a lab, and
 // the samples tell when the bytes arrived.
 func TestControlCallsInVirtualTime(t *testing.T) {
@@ -36,12 +46,7 @@ func TestControlCallsInVirtualTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := func(node, method, path string, req, resp any) {
-		t.Helper()
-		if err := tw.Client(node).Call(t.Context(), method, path, req, resp); err != nil {
-			t.Fatal(err)
-		}
-	}
+	call := calls(t, tw)
 	const message = 64 << 10
 	var a, b nicd.Endpoint
 	call("h1", http.MethodPost, "/v1/open", nicd.OpenRequest{Bytes: message}, &a)

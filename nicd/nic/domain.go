@@ -63,10 +63,24 @@ func (n *NIC) FreePD(pd qp.PD) error {
 // RegisterMemory makes a region of the caller's bytes, which must stay where they are until
 // DeregisterMR: packets are sent from there and placed there.
 func (n *NIC) RegisterMemory(pd qp.PD, b []byte, access qp.Access) (*qp.Region, error) {
+	return n.register(pd, func() (*qp.Region, error) {
+		return n.memory.RegisterBytes(pd, b, access)
+	})
+}
+
+// RegisterVoid makes a void region in the default domain: its payload is zeros of which frames keep
+// only the length, as long as nobody asks for their bytes.
+func (n *NIC) RegisterVoid(size int, access qp.Access) (*qp.Region, error) {
+	return n.register(DefaultPD, func() (*qp.Region, error) {
+		return n.memory.RegisterVoid(DefaultPD, size, access)
+	})
+}
+
+func (n *NIC) register(pd qp.PD, make func() (*qp.Region, error)) (*qp.Region, error) {
 	if err := n.pds.hold(pd); err != nil {
 		return nil, err
 	}
-	r, err := n.memory.RegisterBytes(pd, b, access)
+	r, err := make()
 	if err != nil {
 		n.pds.release(pd)
 		return nil, err

@@ -116,7 +116,7 @@ func (n *NIC) arrived(now unit.Time, c *conn, f *frame.Frame, p *ib.Packet) {
 
 // hops are the telemetry records of a frame, in the order of its way.
 func hops(f *frame.Frame) []byte {
-	b := f.Bytes()
+	b := f.Tail()
 	t, ok := wire.AsTelemetry(b)
 	if !ok {
 		return nil

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
-	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
 )
 
@@ -139,11 +138,11 @@ func (n *NIC) touches(f *frame.Frame) (region *qp.Region, off uint64, size int, 
 	if class.Kind != frame.RoCE4 && class.Kind != frame.RoCE6 {
 		return nil, 0, 0, false
 	}
-	p, ok := ib.Open(f.Bytes(), int(class.L3Off), int(class.L4Off))
+	p, ok := packetOf(f)
 	if !ok {
 		return nil, 0, 0, false
 	}
-	source, _ := addresses(f.Bytes(), class)
+	source, _ := addresses(f.Head(), class)
 	c := n.conn(p.BTH.DestQP())
 	if c == nil || source != c.remote.IP {
 		return nil, 0, 0, false

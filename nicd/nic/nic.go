@@ -76,14 +76,8 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return nil, fmt.Errorf("NIC configuration: %w", err)
 	}
-	f := pool.Get()
-	if f == nil {
-		return nil, fmt.Errorf("NIC: the frame pool is empty")
-	}
-	room := f.Cap()
-	f.Release()
-	if need := cfg.QP.MTU + ib.MaxOverhead; room < need {
-		return nil, fmt.Errorf("NIC: frames of %d bytes, a path MTU of %d needs %d", room,
+	if need := cfg.QP.MTU + ib.MaxOverhead; pool.Size() < need {
+		return nil, fmt.Errorf("NIC: frames of %d bytes, a path MTU of %d needs %d", pool.Size(),
 			cfg.QP.MTU, need)
 	}
 	var seed [32]byte

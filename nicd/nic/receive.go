@@ -20,7 +20,7 @@ func (n *NIC) Receive(now unit.Time, _ dataplane.PortID, f *frame.Frame) {
 	n.now = now
 	n.ledger.Received.Add(f.Len())
 	if f.Meta.Class.Kind == frame.Unclassified {
-		f.Meta.Class = n.cfg.Classify.Classify(f.Bytes())
+		f.Meta.Class = n.cfg.Classify.Frame(f)
 	}
 	class := &f.Meta.Class
 	n.traffic[class.TC&7].Received.Add(f.Len())
@@ -73,7 +73,7 @@ func (n *NIC) pfc(now unit.Time, f *frame.Frame) frame.Reason {
 
 // roce finds the QP of a RoCEv2 packet and hands it over.
 func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
-	b, class := f.Bytes(), &f.Meta.Class
+	b, class := f.Head(), &f.Meta.Class
 	if wire.MAC(b[:6]) != n.cfg.MAC {
 		return frame.DropNotForUs
 	}
@@ -82,7 +82,7 @@ func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
 	if n.find(dest, vlan) < 0 {
 		return frame.DropNotForUs
 	}
-	p, ok := ib.Open(b, int(class.L3Off), int(class.L4Off))
+	p, ok := packetOf(f)
 	if !ok {
 		return frame.DropMalformed
 	}
@@ -115,6 +115,17 @@ func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
 		n.marked(now, c)
 	}
 	return n.transportPacket(now, c, &p)
+}
+
+// packetOf takes the packet in f apart. Zeros that are not stored stay so if they are its payload.
+func packetOf(f *frame.Frame) (p ib.Packet, ok bool) {
+	l3, l4 := int(f.Meta.Class.L3Off), int(f.Meta.Class.L4Off)
+	if f.Elided() > 0 {
+		if p, ok = ib.OpenAround(f.Head(), f.Elided(), l3, l4); ok {
+			return p, true
+		}
+	}
+	return ib.Open(f.Bytes(), l3, l4)
 }
 
 // addresses of the IP header, which the classifier has found to be complete.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -151,9 +152,20 @@ func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Pri
 func (n *NIC) build(f *frame.Frame, c *conn, o *ib.Outgoing, tos uint8) {
 	n.stamp(o, tos)
 	f.Resize(c.headers.Size(o))
-	c.headers.Build(f.Bytes(), o)
-	n.tag(f.Bytes(), tos)
+	if o.Zeros > 0 {
+		f.Elide(c.headers.PayloadAt(o), o.Zeros, seal)
+		c.headers.BuildAround(f.Head(), f.Tail(), o)
+	} else {
+		c.headers.Build(f.Bytes(), o)
+	}
+	n.tag(f.Head(), tos)
 	f.Meta.Flow = uint32(c.qpn)
+}
+
+// seal completes a packet whose payload was left out, with its ICRC.
+func seal(b []byte) {
+	class := (&classify.Map{}).Classify(b)
+	ib.Seal(b, int(class.L3Off), int(class.L4Off))
 }
 
 // stamp gives a packet the type of service and the next identification, which is never zero.

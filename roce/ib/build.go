@@ -20,7 +20,11 @@ type Outgoing struct {
 	Transit    Passage  // in a data packet
 	Report     Report   // in congestion feedback
 	Payload    []byte
+	Zeros      int // in place of Payload: so many bytes of zero
 }
+
+// PayloadLen is how many bytes of payload the packet has.
+func (o *Outgoing) PayloadLen() int { return len(o.Payload) + o.Zeros }
 
 // RDMA is the content of a RETH.
 type RDMA struct {
@@ -47,8 +51,12 @@ type Datagram struct {
 
 // Size is how many bytes Build will write for o.
 func (h *Headers) Size(o *Outgoing) int {
-	n := h.l4 + wire.UDPLen + BTHLen + o.Opcode.Info().Extended +
-		(len(o.Payload)+maxPad)&^maxPad + ICRCLen
+	return h.PayloadAt(o) + (o.PayloadLen()+maxPad)&^maxPad + ICRCLen
+}
+
+// PayloadAt is the offset of the payload in what Build will write for o.
+func (h *Headers) PayloadAt(o *Outgoing) int {
+	n := h.l4 + wire.UDPLen + BTHLen + o.Opcode.Info().Extended
 	if o.Transit.On {
 		n += TransitLen
 	}
@@ -58,8 +66,24 @@ func (h *Headers) Size(o *Outgoing) int {
 // Build writes the whole packet into dst, from the destination MAC to the ICRC, and returns its
 // size. dst must have room for it.
 func (h *Headers) Build(dst []byte, o *Outgoing) int {
-	n := h.Size(o)
+	n, at := h.Size(o), h.PayloadAt(o)
 	dst = dst[:n]
+	h.write(dst[:at], n, o)
+	end := at + copy(dst[at:], o.Payload)
+	clear(dst[end : n-ICRCLen]) // zeros and padding
+	putICRC(dst[n-ICRCLen:], ICRC(dst[h.l3:n-ICRCLen], h.l4-h.l3))
+	return n
+}
+
+// BuildAround writes what is before and behind a payload of zeros: headers into head, padding into
+// tail. The ICRC, which a look at the payload would need, is left for Seal.
+func (h *Headers) BuildAround(head, tail []byte, o *Outgoing) {
+	h.write(head, h.Size(o), o)
+	clear(tail)
+}
+
+// write fills in everything before the payload of a packet of n bytes.
+func (h *Headers) write(dst []byte, n int, o *Outgoing) {
 	h.finish(dst, n-h.l3, o.TOS, o.ID)
 	b := dst[h.l4+wire.UDPLen:]
 	bth := (*BTH)(b)
@@ -69,19 +93,12 @@ func (h *Headers) Build(dst []byte, o *Outgoing) int {
 	bth.SetSolicited(o.Solicited)
 	bth.SetBECN(o.Opcode == CongestionNotify)
 	bth.SetTransit(o.Transit.On)
-	pad := -len(o.Payload) & maxPad
-	bth.SetPadCount(pad)
-	b = o.extended(b[BTHLen:])
-	b = b[copy(b, o.Payload):]
-	for i := range pad {
-		b[i] = 0
-	}
-	putICRC(b[pad:], ICRC(dst[h.l3:n-ICRCLen], h.l4-h.l3))
-	return n
+	bth.SetPadCount(-o.PayloadLen() & maxPad)
+	o.extended(b[BTHLen:])
 }
 
-// extended writes the extended headers and returns what is left of b. Order: IBTA 9.3.
-func (o *Outgoing) extended(b []byte) []byte {
+// extended writes the extended headers. Order: IBTA 9.3.
+func (o *Outgoing) extended(b []byte) {
 	has := &o.Opcode.Info().Has
 	if has.DETH {
 		d := (*DETH)(b)
@@ -136,7 +153,5 @@ func (o *Outgoing) extended(b []byte) []byte {
 	}
 	if o.Transit.On {
 		(*Transit)(b).set(&o.Transit)
-		b = b[TransitLen:]
 	}
-	return b
 }

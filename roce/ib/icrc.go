@@ -43,6 +43,12 @@ func ICRC(packet []byte, udp int) uint32 {
 	return sum
 }
 
+// Seal writes the ICRC of the packet that Open would take apart.
+func Seal(frame []byte, l3, l4 int) {
+	end := l4 + (*wire.UDP)(frame[l4:]).Len() - ICRCLen
+	putICRC(frame[end:], ICRC(frame[l3:end], l4-l3))
+}
+
 func (v *variant) mask(p []byte, udp int) {
 	copy(v.ip[:], p[:4])
 	if isIPv4(p) {

@@ -17,10 +17,14 @@ type Packet struct {
 	Transit   *Transit
 	Feedback  *Feedback
 	Payload   []byte // without padding
+	Zeros     int    // in place of Payload: so many bytes of zero
 
-	ip  []byte // IP header to ICRC included
+	ip  []byte // IP header to ICRC included, or to the zeros
 	udp int    // offset of the UDP header in ip
 }
+
+// PayloadLen is how many bytes of payload the packet has.
+func (p *Packet) PayloadLen() int { return len(p.Payload) + p.Zeros }
 
 // Open takes the packet apart whose IP header is at l3 and whose UDP header is at l4 of frame. It
 // reports false if the lengths contradict each other or the opcode is not defined. The ICRC is
@@ -40,16 +44,8 @@ func Open(frame []byte, l3, l4 int) (p Packet, ok bool) {
 	if !p.Info.Known() || p.Info.Extended > len(body) {
 		return p, false
 	}
-	p.views(body)
-	body = body[p.Info.Extended:]
-	if p.BTH.HasTransit() {
-		if !p.Info.Transits() || len(body) < TransitLen {
-			return p, false
-		}
-		if p.Transit = (*Transit)(body); !p.Transit.Valid() {
-			return p, false
-		}
-		body = body[TransitLen:]
+	if body, ok = p.views(body); !ok {
+		return p, false
 	}
 	pad := p.BTH.PadCount()
 	if pad > len(body) {
@@ -59,8 +55,28 @@ func Open(frame []byte, l3, l4 int) (p Packet, ok bool) {
 	return p, p.Info.Has.Payload || len(body) == 0
 }
 
-// views lays the extended headers over b, which is long enough. Their order is fixed: IBTA 9.3.
-func (p *Packet) views(b []byte) {
+// OpenAround is Open for a packet of a reliable connection whose payload is zeros that nobody
+// stored, with head before them. It reports false also if they are not just the payload.
+func OpenAround(head []byte, zeros, l3, l4 int) (p Packet, ok bool) {
+	if l3 < 0 || l4 <= l3 || l4+wire.UDPLen+BTHLen > len(head) {
+		return p, false
+	}
+	behind := (*wire.UDP)(head[l4:]).Len() - (len(head) - l4) - zeros
+	p.ip, p.udp, p.Zeros = head[l3:], l4-l3, zeros
+	p.BTH = (*BTH)(head[l4+wire.UDPLen:])
+	p.Info = p.BTH.Opcode().Info()
+	body := head[l4+wire.UDPLen+BTHLen:]
+	if p.Info.Transport != RC || !p.Info.Has.Payload || p.Info.Extended > len(body) ||
+		behind != p.BTH.PadCount()+ICRCLen {
+		return p, false
+	}
+	body, ok = p.views(body)
+	return p, ok && len(body) == 0
+}
+
+// views lays the extended headers over b, which is long enough for those of the opcode, and returns
+// what is behind. Their order is fixed: IBTA 9.3.
+func (p *Packet) views(b []byte) (rest []byte, ok bool) {
 	has := &p.Info.Has
 	if has.DETH {
 		p.DETH, b = (*DETH)(b), b[DETHLen:]
@@ -81,21 +97,33 @@ func (p *Packet) views(b []byte) {
 		p.Imm, b = (*ImmDt)(b), b[ImmDtLen:]
 	}
 	if has.Reserved {
-		p.Receiver = (*Notification)(b)
+		p.Receiver, b = (*Notification)(b), b[CNPReservedLen:]
 	}
 	if has.IETH {
-		p.IETH = (*IETH)(b)
+		p.IETH, b = (*IETH)(b), b[IETHLen:]
 	}
 	if has.Feedback {
-		p.Feedback = (*Feedback)(b)
+		p.Feedback, b = (*Feedback)(b), b[FeedbackLen:]
 	}
+	if !p.BTH.HasTransit() {
+		return b, true
+	}
+	if !p.Info.Transits() || len(b) < TransitLen {
+		return b, false
+	}
+	p.Transit = (*Transit)(b)
+	return b[TransitLen:], p.Transit.Valid()
 }
 
 // NetworkHeader is the IP header.
 func (p *Packet) NetworkHeader() []byte { return p.ip[:p.udp] }
 
-// CheckICRC reports whether the packet's invariant CRC is right.
+// CheckICRC reports whether the packet's invariant CRC is right. If the payload was not stored, it
+// is not computed yet, and will be right.
 func (p *Packet) CheckICRC() bool {
+	if p.Zeros > 0 {
+		return true
+	}
 	end := len(p.ip) - ICRCLen
 	return ICRC(p.ip[:end], p.udp) == getICRC(p.ip[end:])
 }

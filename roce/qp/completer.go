@@ -113,11 +113,12 @@ func (q *QP) place(w *sendWQE, p *ib.Packet, at seq) Status {
 		q.Stats.BytesReceived += AtomicLen
 		return Success
 	}
-	dst := q.piece(w.local.bytes, int(at-w.first))
-	if len(p.Payload) != len(dst) || p.Info.Place.Ends() != (at == w.end()-1) {
+	dst := q.piece(&w.local, int(at-w.first))
+	if p.PayloadLen() != dst.len() || p.Info.Place.Ends() != (at == w.end()-1) {
 		return BadResponse // not what was asked for: IBTA 9.7.5
 	}
-	q.Stats.BytesReceived += uint64(copy(dst, p.Payload))
+	dst.fill(p)
+	q.Stats.BytesReceived += uint64(dst.len())
 	return Success
 }
 
@@ -133,7 +134,7 @@ func (q *QP) acknowledge(now unit.Time, good seq) (a Acked) {
 		if to > from {
 			a.Packets += int(to - from)
 		}
-		if n := len(w.local.bytes); to > from && !w.op.Fetches() {
+		if n := w.local.len(); to > from && !w.op.Fetches() {
 			a.Bytes += unit.Bytes(min(int(to)*q.mtu(), n) - int(from)*q.mtu())
 		}
 		if to < w.packets {
@@ -220,7 +221,7 @@ func (q *QP) completeSend(s Status) {
 	w := r.queue.at(r.queue.head)
 	r.queue.head++
 	q.cq.push(Completion{ID: w.id, QPN: q.cfg.qpn, Op: w.op, Status: s,
-		Bytes: len(w.local.bytes), At: q.now})
+		Bytes: w.local.len(), At: q.now})
 	w.local = span{}
 	c := q.counters
 	switch s {

@@ -16,15 +16,20 @@ type Access struct {
 	LocalWrite, RemoteWrite, RemoteRead, RemoteAtomic bool
 }
 
-// Region is a registered piece of memory, real bytes.
+// Region is a registered piece of memory: real bytes, or void. What is read of a void region is
+// zeros, of which packets keep only the length, and what is written there is forgotten.
 type Region struct {
 	PD     PD
 	VA     uint64 // address of the first byte, as peers name it
 	Key    uint32 // both the local and the remote key
 	Access Access
-	Bytes  []byte
+	Bytes  []byte // nil: it is void
+	size   int
 	gone   bool // deregistered
 }
+
+// Len is how many bytes the region has.
+func (r *Region) Len() int { return r.size }
 
 // Memory is all the regions of one NIC.
 type Memory struct {
@@ -65,17 +70,28 @@ func (m *Memory) Register(pd PD, size int, a Access) (*Region, error) {
 // RegisterBytes makes a region of memory that is the caller's: what peers write appears in b, and
 // what is in b when it is sent is what they get. b must stay as it is until Deregister.
 func (m *Memory) RegisterBytes(pd PD, b []byte, a Access) (*Region, error) {
-	if err := m.room(len(b)); err != nil {
+	return m.register(Region{PD: pd, Access: a, Bytes: b, size: len(b)})
+}
+
+// RegisterVoid makes a void region. It is for the payload of RC QPs, whose bytes nobody looks at:
+// atomics and datagrams find no memory there.
+func (m *Memory) RegisterVoid(pd PD, size int, a Access) (*Region, error) {
+	return m.register(Region{PD: pd, Access: a, size: size})
+}
+
+// register gives a region its key and its address.
+func (m *Memory) register(r Region) (*Region, error) {
+	if err := m.room(r.size); err != nil {
 		return nil, err
 	}
-	key := uint32(m.random.Uint64() >> 32)
-	for key == 0 || m.byKey[key] != nil {
-		key = uint32(m.random.Uint64() >> 32)
+	r.Key = uint32(m.random.Uint64() >> 32)
+	for r.Key == 0 || m.byKey[r.Key] != nil {
+		r.Key = uint32(m.random.Uint64() >> 32)
 	}
-	r := &Region{PD: pd, VA: m.nextVA, Key: key, Access: a, Bytes: b}
-	m.nextVA += (uint64(len(b))+pageSize-1)/pageSize*pageSize + pageSize
-	m.byKey[key] = r
-	return r, nil
+	r.VA = m.nextVA
+	m.nextVA += (uint64(r.size)+pageSize-1)/pageSize*pageSize + pageSize
+	m.byKey[r.Key] = &r
+	return &r, nil
 }
 
 // room reports whether a region of that size may be made.
@@ -98,33 +114,6 @@ func (m *Memory) Deregister(r *Region) {
 
 // Len is the number of regions.
 func (m *Memory) Len() int { return len(m.byKey) }
-
-// span is bytes of a region, found once by key and address and checked again at each use.
-type span struct {
-	mr    *Region // nil: the bytes are nobody's, or there are none
-	bytes []byte
-	off   uint64 // of them in the region, when the span was found
-}
-
-// live reports whether the region still exists.
-func (s *span) live() bool { return s.mr == nil || !s.mr.gone }
-
-// span returns the n bytes at va of the region with that key, and false if there are not such,
-// or not in that domain. A zero length needs no region: IBTA 9.7.5.2.4 checks no key for it.
-func (m *Memory) span(pd PD, key uint32, va uint64, n int) (span, bool) {
-	if n == 0 {
-		return span{}, true
-	}
-	r := m.byKey[key]
-	if r == nil || r.PD != pd || va < r.VA || n < 0 {
-		return span{}, false
-	}
-	off := va - r.VA
-	if off > uint64(len(r.Bytes)) || uint64(n) > uint64(len(r.Bytes))-off {
-		return span{}, false
-	}
-	return span{r, r.Bytes[off : off+uint64(n) : off+uint64(n)], off}, true
-}
 
 // remote finds what a peer names, if it may do that there.
 func (m *Memory) remote(pd PD, at Remote, n int, verb ib.Verb) (span, bool) {

@@ -58,7 +58,7 @@ func (q *QP) Post(now unit.Time, wr WR) error {
 	if err != nil {
 		return err
 	}
-	packets := q.packets(len(local.bytes))
+	packets := q.packets(local.len())
 	if wr.Op == Read && packets >= seq(ib.MaxPSNWindow) {
 		return ErrLength // its answer would not fit half of the PSNs, IBTA 9.7.2
 	}
@@ -90,7 +90,11 @@ func (q *QP) source(wr *WR) (span, error) {
 		}
 		return span{bytes: wr.Inline}, nil
 	}
-	s, ok := q.mem.local(q.cfg.pd, wr.Local, wr.Op.Fetches())
+	find := q.mem.local
+	if wr.Op.Atomic() {
+		find = q.mem.real
+	}
+	s, ok := find(q.cfg.pd, wr.Local, wr.Op.Fetches())
 	if !ok {
 		return span{}, ErrLocal
 	}
@@ -171,7 +175,7 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 	}
 	i := r.next - w.first
 	*o = ib.Outgoing{PSN: r.next.psn(), Imm: w.imm, Atomic: w.atomic,
-		RDMA: ib.RDMA{VA: w.remote.VA, RKey: w.remote.RKey, Length: uint32(len(w.local.bytes))}}
+		RDMA: ib.RDMA{VA: w.remote.VA, RKey: w.remote.RKey, Length: uint32(w.local.len())}}
 	taken := seq(1)
 	if w.op.Fetches() {
 		o.Opcode, taken = fetchOpcodes[w.op], w.packets-i
@@ -179,7 +183,8 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 		o.RDMA.Length -= uint32(i) * uint32(q.cfg.mtu)
 		r.fetching++
 	} else {
-		o.Opcode, o.Payload = w.opcode(i), q.piece(w.local.bytes, int(i))
+		piece := q.piece(&w.local, int(i))
+		o.Opcode, o.Payload, o.Zeros = w.opcode(i), piece.bytes, piece.void
 	}
 	last := i+taken == w.packets
 	if i == 0 {
@@ -189,7 +194,7 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 	if o.AckReq = q.asks(w, last, window); o.AckReq {
 		q.asked(now, r.next+taken-1)
 	}
-	q.sent(len(o.Payload), taken)
+	q.sent(o.PayloadLen(), taken)
 	if last {
 		r.sending++
 	}
@@ -197,9 +202,7 @@ func (q *QP) nextRequest(now unit.Time, window unit.Bytes, o *ib.Outgoing) bool 
 }
 
 // piece is the payload of packet i of a message.
-func (q *QP) piece(b []byte, i int) []byte {
-	return b[min(i*q.mtu(), len(b)):min((i+1)*q.mtu(), len(b))]
-}
+func (q *QP) piece(s *span, i int) span { return s.cut(i*q.mtu(), (i+1)*q.mtu()) }
 
 // asks decides whether the next packet asks for an acknowledgement: the last of a message does,
 // one in every AckEvery, the one that exhausts the window; and each if congestion control has a

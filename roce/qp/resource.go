@@ -35,11 +35,14 @@ func (q *QP) answerPackets(e *resource) uint32 {
 }
 
 // source is what a READ reads; false if its region is no more.
-func (e *resource) source() ([]byte, bool) {
-	if e.mr == nil {
-		return nil, true
+func (e *resource) source() (span, bool) {
+	switch {
+	case e.mr == nil:
+		return span{}, true
+	case e.mr.Bytes == nil:
+		return span{void: int(e.length)}, !e.mr.gone
 	}
-	return e.mr.Bytes[e.value : e.value+uint64(e.length)], !e.mr.gone
+	return span{bytes: e.mr.Bytes[e.value : e.value+uint64(e.length)]}, !e.mr.gone
 }
 
 // keep executes an atomic, or begins to answer a READ.
@@ -61,7 +64,7 @@ func (q *QP) keep(p *ib.Packet) fault {
 		q.counters.RxReadRequests++
 		var target span
 		target, f = q.target(ib.Read, p.RETH)
-		e.mr, e.value, e.length = target.mr, target.off, uint32(len(target.bytes))
+		e.mr, e.value, e.length = target.mr, target.off, uint32(target.len())
 	}
 	if f != noFault {
 		return f
@@ -87,7 +90,7 @@ func (q *QP) atomic(p *ib.Packet) (original uint64, f fault) {
 	}
 	at := Remote{VA: h.VA(), RKey: h.RKey()}
 	s, ok := q.mem.remote(q.cfg.pd, at, AtomicLen, ib.Atomic)
-	if !ok {
+	if !ok || s.void > 0 {
 		return 0, faultAccess
 	}
 	original = binary.NativeEndian.Uint64(s.bytes)
@@ -151,19 +154,20 @@ func (q *QP) readResponse(o *ib.Outgoing) bool {
 	r := &q.resp
 	e := r.kept.at(r.due)
 	i := e.sent
-	bytes, live := e.source()
+	source, live := e.source()
 	if !live { // deregistered since it began
 		r.nak, r.nakPSN, r.gap = ib.NAKRemoteOperational, e.psn.Add(int(i)), true
 		r.due = r.kept.tail
 		q.refuse(faultLocal)
 		return q.NextResponse(o)
 	}
+	piece := q.piece(&source, int(i))
 	*o = ib.Outgoing{Opcode: readOpcodes[place(i == e.from, i == q.answerPackets(e)-1)],
 		PSN: e.psn.Add(int(i)), AETH: ib.Acknowledgement{Syndrome: ib.SyndromeACK, MSN: e.msn},
-		Payload: q.piece(bytes, int(i))}
+		Payload: piece.bytes, Zeros: piece.void}
 	e.sent++
 	q.Stats.PacketsSent++
-	q.Stats.BytesSent += uint64(len(o.Payload))
+	q.Stats.BytesSent += uint64(o.PayloadLen())
 	q.answered()
 	return true
 }

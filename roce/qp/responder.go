@@ -155,13 +155,13 @@ func (q *QP) duplicate(p *ib.Packet) frame.Reason {
 
 // receiveData places one packet of a SEND or a WRITE.
 func (q *QP) receiveData(p *ib.Packet) fault {
-	r, i := &q.resp, p.Info
+	r, i, n := &q.resp, p.Info, p.PayloadLen()
 	switch {
 	case (r.verb == ib.NoVerb) != i.Place.Starts() || r.verb != ib.NoVerb && r.verb != i.Verb:
 		return faultSequence
 	case i.Has.IETH:
 		return faultOpcode
-	case !q.lengthFits(len(p.Payload), i.Place):
+	case !q.lengthFits(n, i.Place):
 		return faultPacket
 	}
 	needsReceive := i.Verb == ib.Send && i.Place.Starts() || i.Verb == ib.Write && i.Has.Imm
@@ -173,15 +173,15 @@ func (q *QP) receiveData(p *ib.Packet) fault {
 			return f
 		}
 	}
-	if len(p.Payload) > len(r.dest.bytes) ||
-		i.Verb == ib.Write && i.Place.Ends() && len(p.Payload) != len(r.dest.bytes) {
+	if room := r.dest.len(); n > room || i.Verb == ib.Write && i.Place.Ends() && n != room {
 		return faultMessage // of a WRITE: longer or shorter than its RETH said
 	}
 	if !r.dest.live() {
 		return r.lost()
 	}
-	n := copy(r.dest.bytes, p.Payload)
-	r.dest.bytes, r.total = r.dest.bytes[n:], r.total+n
+	r.dest.fill(p)
+	r.dest.skip(n)
+	r.total += n
 	q.Stats.BytesReceived += uint64(n)
 	if i.Place.Ends() {
 		q.end(p)

@@ -10,17 +10,17 @@ import "github.com/rocelab/rocelab/roce/ib"
 func (q *QP) Touches(p *ib.Packet) (region *Region, off uint64, n int, ok bool) {
 	r, i := &q.resp, p.Info
 	if q.state != StateRTR && q.state != StateRTS || i.Verb != ib.Send && i.Verb != ib.Write ||
-		p.BTH.PSN() != r.expected || len(p.Payload) == 0 {
+		p.BTH.PSN() != r.expected || p.PayloadLen() == 0 {
 		return nil, 0, 0, false
 	}
 	at, before := r.dest, r.total
 	if i.Place.Starts() {
 		at, before = q.destination(p), 0
 	}
-	if at.mr == nil || !at.live() || len(p.Payload) > len(at.bytes) {
+	if at.mr == nil || !at.live() || p.PayloadLen() > at.len() {
 		return nil, 0, 0, false
 	}
-	return at.mr, at.off + uint64(before), len(p.Payload), true
+	return at.mr, at.off + uint64(before), p.PayloadLen(), true
 }
 
 // destination is where the message that begins with p goes, nowhere if it would be refused.

@@ -133,7 +133,7 @@ func (u *UD) Post(now unit.Time, wr UDWR) error {
 	if u.state < StateRTS {
 		return ErrState
 	}
-	local, ok := u.mem.local(u.cfg.PD, wr.Local, false)
+	local, ok := u.mem.real(u.cfg.PD, wr.Local, false)
 	if !ok {
 		return ErrLocal
 	}
@@ -156,7 +156,7 @@ func (u *UD) PostReceive(now unit.Time, wr ReceiveWR) error {
 	if u.srq != nil {
 		return ErrOp
 	}
-	local, ok := u.mem.local(u.cfg.PD, wr.Local, true)
+	local, ok := u.mem.real(u.cfg.PD, wr.Local, true)
 	if !ok {
 		return ErrLocal
 	}

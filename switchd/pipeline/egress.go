@@ -154,7 +154,7 @@ func where(in dataplane.PortID, g mmu.PG, out dataplane.PortID, q mmu.Queue) mmu
 // mark sets the congestion experienced codepoint.
 func (q *queue) mark(f *frame.Frame) {
 	c := &f.Meta.Class
-	network := f.Bytes()[c.L3Off:]
+	network := f.Head()[c.L3Off:]
 	switch c.Kind {
 	case frame.IPv4, frame.RoCE4:
 		ip, ok := wire.AsIPv4(network)

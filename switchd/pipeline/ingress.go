@@ -38,7 +38,7 @@ var ingress = [...]step{
 func (s *Switch) classify(_ unit.Time, p *port, f *frame.Frame) verdict {
 	c := &f.Meta.Class
 	if c.Kind == frame.Unclassified {
-		*c = p.classify.Classify(f.Bytes())
+		*c = p.classify.Frame(f)
 	}
 	if c.Kind == frame.Malformed {
 		return verdict{why: frame.DropMalformed}
@@ -57,7 +57,7 @@ func (s *Switch) classify(_ unit.Time, p *port, f *frame.Frame) verdict {
 
 // learn notes where the source is, unless the port does not bridge.
 func (s *Switch) learn(now unit.Time, p *port, f *frame.Frame) verdict {
-	eth, ok := wire.AsEthernet(f.Bytes())
+	eth, ok := wire.AsEthernet(f.Head())
 	if !ok {
 		return verdict{why: frame.DropMalformed}
 	}
@@ -70,7 +70,7 @@ func (s *Switch) learn(now unit.Time, p *port, f *frame.Frame) verdict {
 
 // forward finds the egress: the port behind which the destination is, or all others.
 func (s *Switch) forward(now unit.Time, p *port, f *frame.Frame) verdict {
-	eth, ok := wire.AsEthernet(f.Bytes())
+	eth, ok := wire.AsEthernet(f.Head())
 	if !ok {
 		return verdict{why: frame.DropMalformed}
 	}

@@ -16,7 +16,7 @@ import (
 // control obeys PFC frames, and PAUSE where link pause is configured. No MAC control frame goes
 // further than one link. IEEE 802.1Q-2022 36.1.1, IEEE 802.3-2022 31
 func (s *Switch) control(now unit.Time, p *port, f *frame.Frame) verdict {
-	body := f.Bytes()[wire.EthernetLen:]
+	body := f.Head()[wire.EthernetLen:]
 	switch f.Meta.Class.Kind {
 	case frame.PFC:
 		h, ok := wire.AsPFC(body)

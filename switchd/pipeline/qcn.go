@@ -91,7 +91,7 @@ func (s *Switch) sample(p *port, c *congestion, f *frame.Frame, queue unit.Bytes
 	if !sampled || !fb.Congested {
 		return
 	}
-	eth, ok := wire.AsEthernet(f.Bytes())
+	eth, ok := wire.AsEthernet(f.Head())
 	if !ok || eth.Src().IsMulticast() || s.isOurs(eth.Src()) || !p.up ||
 		p.cnms.Len() >= cnmsPerPort {
 		c.lost++

@@ -16,7 +16,7 @@ func (s *Switch) route(now unit.Time, p *port, f *frame.Frame) verdict {
 	if s.router == nil || s.router.Interface(p.id) < 0 {
 		return verdict{do: next}
 	}
-	eth, ok := wire.AsEthernet(f.Bytes())
+	eth, ok := wire.AsEthernet(f.Head())
 	if !ok {
 		return verdict{why: frame.DropMalformed}
 	}
@@ -73,7 +73,7 @@ func (s *Switch) untag(f *frame.Frame) {
 
 // routeIPv4 follows RFC 1812 section 5.2.1: checksum, destination, time to live.
 func (s *Switch) routeIPv4(now unit.Time, p *port, f *frame.Frame) verdict {
-	packet := f.Bytes()[f.Meta.Class.L3Off:]
+	packet := f.Head()[f.Meta.Class.L3Off:]
 	ip, ok := wire.AsIPv4(packet)
 	if !ok || wire.HeaderChecksum(packet[:ip.HeaderLen()]) != 0 { // RFC 1812 section 5.2.2
 		return verdict{why: frame.DropMalformed}
@@ -94,7 +94,7 @@ func (s *Switch) routeIPv4(now unit.Time, p *port, f *frame.Frame) verdict {
 
 // routeIPv6 follows RFC 8200 section 3: destination, hop limit.
 func (s *Switch) routeIPv6(now unit.Time, p *port, f *frame.Frame) verdict {
-	ip, ok := wire.AsIPv6(f.Bytes()[f.Meta.Class.L3Off:])
+	ip, ok := wire.AsIPv6(f.Head()[f.Meta.Class.L3Off:])
 	if !ok {
 		return verdict{why: frame.DropMalformed}
 	}
@@ -172,7 +172,7 @@ func (s *Switch) portOf(now unit.Time, to *station) (dataplane.PortID, bool) {
 
 // address makes f a frame from the router to a station.
 func (s *Switch) address(f *frame.Frame, dst wire.MAC) {
-	eth, ok := wire.AsEthernet(f.Bytes())
+	eth, ok := wire.AsEthernet(f.Head())
 	if !ok {
 		panic("pipeline: a frame without a header is routed")
 	}

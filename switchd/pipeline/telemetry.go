@@ -49,9 +49,13 @@ func (s *Switch) stamp(now unit.Time, p *port, to mmu.Queue, f *frame.Frame) {
 	if end == 0 {
 		return
 	}
-	t, st, was := &s.cfg.Telemetry, &p.queues[to].stats, len(f.Bytes())
+	t, st, was := &s.cfg.Telemetry, &p.queues[to].stats, int(f.Len())
 	hops, size := 0, was+wire.TelemetryHopLen+wire.TelemetryFootLen
-	if foot, ok := wire.AsTelemetry(f.Bytes()[end:]); ok {
+	trailer := f.Tail()
+	if n := was - end; n < len(trailer) {
+		trailer = trailer[len(trailer)-n:]
+	}
+	if foot, ok := wire.AsTelemetry(trailer); ok {
 		hops, size = foot.Hops(), was+wire.TelemetryHopLen
 	}
 	if hops >= t.Hops || size > int(t.MaxFrame) || size > f.Cap() {
@@ -59,11 +63,12 @@ func (s *Switch) stamp(now unit.Time, p *port, to mmu.Queue, f *frame.Frame) {
 		return
 	}
 	f.Resize(size)
-	b := f.Bytes()
-	foot := (*wire.Telemetry)(b[size-wire.TelemetryFootLen:])
+	b := f.Tail()
+	b = b[len(b)-wire.TelemetryFootLen-wire.TelemetryHopLen:]
+	foot := (*wire.Telemetry)(b[wire.TelemetryHopLen:])
 	foot.Init()
 	foot.SetHops(hops + 1)
-	hop := (*wire.TelemetryHop)(b[size-wire.TelemetryFootLen-wire.TelemetryHopLen:])
+	hop := (*wire.TelemetryHop)(b)
 	hop.Init()
 	hop.SetSwitch(t.Switch)
 	hop.SetPort(uint16(p.id))
@@ -82,12 +87,12 @@ func endOfIP(f *frame.Frame) int {
 	at := int(c.L3Off)
 	switch c.Kind {
 	case frame.IPv4, frame.RoCE4:
-		if ip, ok := wire.AsIPv4(f.Bytes()[at:]); ok {
-			return min(at+ip.TotalLen(), len(f.Bytes()))
+		if ip, ok := wire.AsIPv4(f.Head()[at:]); ok {
+			return min(at+ip.TotalLen(), int(f.Len()))
 		}
 	case frame.IPv6, frame.RoCE6:
-		if ip, ok := wire.AsIPv6(f.Bytes()[at:]); ok {
-			return min(at+wire.IPv6Len+ip.PayloadLen(), len(f.Bytes()))
+		if ip, ok := wire.AsIPv6(f.Head()[at:]); ok {
+			return min(at+wire.IPv6Len+ip.PayloadLen(), int(f.Len()))
 		}
 	}
 	return 0

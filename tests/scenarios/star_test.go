@@ -32,6 +32,7 @@ type setup struct {
 	seed      uint64 // of the marking decisions
 	timeout   uint8  // of queue pairs, as in the verbs; 0: the default
 
+	void    bool               // payload is of void regions
 	span    int                // bytes that messages take in turn; 0: all take the same
 	receive nicd.ReceiveConfig // of the receiver; zero: the default
 }
@@ -154,7 +155,11 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 	for e, n := range ends {
 		var err error
 		access := qp.Access{LocalWrite: true, RemoteWrite: true}
-		if regions[e], err = n.RegisterMR(max(s.message, s.span), access); err != nil {
+		register := n.RegisterMR
+		if s.void {
+			register = n.RegisterVoid
+		}
+		if regions[e], err = register(max(s.message, s.span), access); err != nil {
 			t.Fatal(err)
 		}
 		if locals[e], err = n.CreateQP(n.QPConfig()); err != nil {
