@@ -16,10 +16,12 @@ import (
 // scaleExperiments are those of [RDMA at scale].
 func scaleExperiments() []suite.Experiment {
 	return []suite.Experiment{
+		scaleDSCPPFC(),
 		scaleLivelock(),
 		scalePauseStorm(),
 		scaleDeadlock(),
 		scaleSlowReceiver(),
+		scaleBufferAlpha(),
 	}
 }
 

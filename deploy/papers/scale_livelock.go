@@ -22,7 +22,7 @@ func scaleLivelock() suite.Experiment {
 	return suite.Experiment{
 		ID: "scale-livelock", Paper: atScale, Where: "section 4.1", Modes: both, Seeds: 1,
 		Title: "Messages of 4 MB through a switch that drops every packet whose IP ID ends in " +
-			"0xff: go-back-0 makes no progress at full link use, go-back-N does",
+			"0xff: go-back-0 makes no progress at full link use, go-back-N does.",
 		Cells: livelockCells, Judge: judgeLivelock,
 	}
 }
