@@ -22,6 +22,8 @@ func scaleExperiments() []suite.Experiment {
 		scaleDeadlock(),
 		scaleSlowReceiver(),
 		scaleBufferAlpha(),
+		scalePingmesh(),
+		scaleECMPUtilisation(),
 	}
 }
 
