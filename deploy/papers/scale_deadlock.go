@@ -154,10 +154,9 @@ func measureDeadlock(r *scenario.Run, out *suite.Outcome, seen *deadlockSeen) {
 			}
 		}
 	}
-	for _, line := range []result.Line{{Name: "pauses under traffic", Value: seen.early.String()},
-		{Name: "pauses at the end", Value: seen.late.String()}} {
-		out.Parameters = append(out.Parameters, line)
-	}
+	out.Parameters = append(out.Parameters,
+		result.Line{Name: "pauses under traffic", Value: seen.early.String()},
+		result.Line{Name: "pauses at the end", Value: seen.late.String()})
 }
 
 func judgeDeadlock(o suite.Options, found []suite.Outcome) (v suite.Verdict) {

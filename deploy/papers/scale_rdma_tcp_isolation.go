@@ -70,17 +70,13 @@ func runIsolation(ctx context.Context, env suite.Env) (out suite.Outcome, err er
 	c.Start, c.Min, c.Max = k, k, k
 	tcp := &tcpMesh{}
 	asking, stop := context.WithCancel(ctx)
-	defer tcp.wait()
 	defer stop()
 	r, err := s.Real(ctx, scenario.RealOptions{Log: env.Log, Tell: env.Tell,
 		Ready: func(_ context.Context, l *lab.Lab) error {
 			return tcp.begin(asking, l, "h1", "h3")
 		},
-		Ended: func(context.Context, *lab.Lab) error {
-			stop()
-			return tcp.wait()
-		}})
-	if err != nil {
+		Closing: func() { stop(); tcp.all.Wait() }})
+	if err = errors.Join(err, tcp.err); err != nil {
 		return out, fmt.Errorf("%s: %w", isolationCell, err)
 	}
 	for _, check := range r.Certificate.Checks {
@@ -136,7 +132,7 @@ func (m *tcpMesh) begin(ctx context.Context, l *lab.Lab, from, to string) error 
 	})
 	for range isolationConnections {
 		m.all.Go(func() {
-			if err := m.ask(ctx, l, from, at); err != nil && ctx.Err() == nil {
+			if err := m.ask(ctx, l, from, at); ctx.Err() == nil {
 				m.mu.Lock()
 				m.err = errors.Join(m.err, err)
 				m.mu.Unlock()
@@ -146,7 +142,8 @@ func (m *tcpMesh) begin(ctx context.Context, l *lab.Lab, from, to string) error 
 	return nil
 }
 
-// ask sends as much as an RDMA probe has, and waits for it to come back, again and again.
+// ask sends as much as an RDMA probe has, and waits for it to come back, again and again until that
+// fails, as it does when ctx ends.
 func (m *tcpMesh) ask(ctx context.Context, l *lab.Lab, from, at string) error {
 	var conn net.Conn
 	err := netspace.Do(l.Namespace(from), func() (err error) {
@@ -172,11 +169,6 @@ func (m *tcpMesh) ask(ctx context.Context, l *lab.Lab, from, at string) error {
 		m.y = append(m.y, float64(end-start)/1e3)
 		m.mu.Unlock()
 	}
-}
-
-func (m *tcpMesh) wait() error {
-	m.all.Wait()
-	return m.err
 }
 
 // measure takes the quantiles before and during the load.
