@@ -287,7 +287,7 @@ func TestJudgeFails(t *testing.T) {
 		"out of range": func(_ Options, found []Outcome) Verdict {
 			return Verdict{Claims: make([]Claim, len(found[99].Cell))}
 		},
-		"no claim": func(Options, []Outcome) Verdict { return Verdict{} },
+		"neither a claim": func(Options, []Outcome) Verdict { return Verdict{} },
 		`claim "c": our value is NaN`: func(Options, []Outcome) Verdict {
 			return Verdict{Claims: []Claim{{Text: "c", Ours: math.NaN()}}}
 		},
