@@ -136,6 +136,12 @@ func TestEstimate(t *testing.T) {
 	if text := p.text(now); text != "2/12 cells, 0:10: a x, b y" {
 		t.Errorf("knowing nothing: %q", text)
 	}
+	first.share.Store(millionths / 2)
+	// All take 20 s, as the first will: eight of them, and 10 s of each that runs, over two.
+	if left, ok := p.left(now); !ok || left != 90*time.Second {
+		t.Errorf("knowing the share of the first: %v %v", left, ok)
+	}
+	first.share.Store(0)
 	p.measured["a"] = &mean{sum: 60 * time.Second, n: 2}
 	p.all = *p.measured["a"]
 	second.share.Store(millionths / 4)

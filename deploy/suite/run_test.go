@@ -156,6 +156,21 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestHash: it is of what the cells say happened, or else of what they found.
+func TestHash(t *testing.T) {
+	hashes := map[string]string{}
+	for name, o := range map[string]Outcome{"a hash": {Hash: "x"}, "another": {Hash: "y"},
+		"a number": {Numbers: map[string]float64{"n": 1}},
+		"2":        {Numbers: map[string]float64{"n": 2}}} {
+		f := fake{run: func(string) (Outcome, error) { return o, nil }}
+		h := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0].Hash
+		if other, ok := hashes[h]; ok {
+			t.Errorf("%s and %s have the same hash", name, other)
+		}
+		hashes[h] = name
+	}
+}
+
 // TestRealCellsRunAlone: a lab on real frames needs the machine for itself.
 func TestRealCellsRunAlone(t *testing.T) {
 	var mu sync.Mutex
