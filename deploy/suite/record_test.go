@@ -81,6 +81,10 @@ func TestSelect(t *testing.T) {
 	}
 	all[3].Modes = []Mode{Real}
 	all[0].Modes = []Mode{Virtual, Real}
+	if _, err := Select(all[:0], Real, []string{All}); err == nil ||
+		err.Error() != "no experiment runs in mode real" {
+		t.Errorf("all of none: %v", err)
+	}
 	for _, c := range []struct {
 		mode     Mode
 		patterns string

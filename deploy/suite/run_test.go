@@ -285,15 +285,15 @@ func TestFailure(t *testing.T) {
 			t.Errorf("%s: the other experiment: %+v", name, records[1])
 		}
 		bad.names()
-		run(t, s2(s))
+		run(t, anew(s))
 		if names := bad.names(); len(names) != 1 {
 			t.Errorf("%s: ran again: %v, want the failed cell alone", name, names)
 		}
 	}
 }
 
-// s2 is the same suite for another run.
-func s2(s *Suite) *Suite {
+// anew is the same suite for another run.
+func anew(s *Suite) *Suite {
 	return &Suite{Experiments: s.Experiments, Options: s.Options, Dir: s.Dir}
 }
 
@@ -370,7 +370,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	f.names()
 	f.run = nil
-	if records := run(t, s2(s)); len(records) != 2 || !records[1].Holds() {
+	if records := run(t, anew(s)); len(records) != 2 || !records[1].Holds() {
 		t.Errorf("afterwards: %+v", records)
 	}
 	if names := f.names(); len(names) != 5 {
