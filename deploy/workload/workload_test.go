@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,19 @@ func TestShipped(t *testing.T) {
 			t.Errorf("%s: %d claims, %d figures, %d tables", path, len(r.Claims), len(r.Figures),
 				len(r.Tables))
 		}
+	}
+}
+
+// The scenario that the documentation shows is one.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/experiments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```yaml\n")
+	block, _, ok := strings.Cut(block, "```")
+	if _, err := Decode("experiments.md", []byte(block)); err != nil || !ok {
+		t.Error(err)
 	}
 }
 
