@@ -2,7 +2,6 @@ package interop
 
 import (
 	"testing"
-	"time"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/fault"
@@ -38,7 +37,7 @@ func (s *station) hurt(t *testing.T, h hurt) int {
 // sh runs a short command in the guest.
 func (s *station) sh(t testing.TB, command string) string {
 	t.Helper()
-	out, err := s.guest.Run(within(t, 10*time.Second), command)
+	out, err := s.guest.Run(within(t, stepTime), command)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ var stations = struct {
 }{byMTU: map[int]*station{}, err: map[int]error{}}
 
 // setUpTime bounds what may have to download packages.
-const setUpTime = 5 * time.Minute
+const setUpTime = 10 * time.Minute
 
 // at returns the station with an MTU of Ethernet, for this test alone until it ends.
 func at(t testing.TB, mtu int) *station {
