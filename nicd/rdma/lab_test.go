@@ -76,10 +76,7 @@ func newStation(t testing.TB, path string, i int, w loop.Wire, limits abi.Limits
 	pool := frame.NewPool(8192, 1400)
 	n, err := nic.New(cfg, pool)
 	must(err)
-	page := clock.Private(unit.Never)
-	g, err := clock.NewGovernor(page, 1, 1)
-	must(err)
-	c, err := clock.NewClock(page, 0, 1)
+	c, err := clock.NewOwn(1, unit.Time(loop.Stall(cfg.Rate)), clock.Monotonic)
 	must(err)
 	s := &station{path: path, ip: cfg.IPv4, host: app.NewHost(n), ended: make(chan struct{})}
 	log := slog.New(slog.DiscardHandler)
@@ -101,7 +98,6 @@ func newStation(t testing.TB, path string, i int, w loop.Wire, limits abi.Limits
 	}()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve() }()
-	g.Start(1)
 	t.Cleanup(func() {
 		s.stop()
 		if err := <-served; err != nil {
