@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ func (s *station) judge(t *testing.T, allow tolerance) {
 		if res.Dropped > 0 {
 			t.Errorf("the capture missed %d frames", res.Dropped)
 		}
-		sent := checkFrames(t, path, allow)
+		sent := s.checkFrames(t, path, allow)
 		if !allow.loss {
 			s.accepted(t, before["rcvd_pkts"]+sent)
 		}
@@ -168,7 +169,7 @@ func judgeCounters(t *testing.T, before, after map[string]int, sent int, allow t
 
 // checkFrames checks every RoCE packet in a capture, in both directions, and returns how many we
 // sent.
-func checkFrames(t *testing.T, path string, allow tolerance) (sent int) {
+func (s *station) checkFrames(t *testing.T, path string, allow tolerance) (sent int) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -195,10 +196,21 @@ func checkFrames(t *testing.T, path string, allow tolerance) (sent int) {
 			sent++
 		}
 		fault := wrong(b, int(look.L3Off), int(look.L4Off))
+		if fault == "" && tag(b) != s.vlan {
+			fault = fmt.Sprintf("is tagged with VLAN %d, want %d", tag(b), s.vlan)
+		}
 		if fault != "" && !allow.corrupt {
 			t.Errorf("frame %d: %s", n, fault)
 		}
 	}
+}
+
+// tag is the VLAN of a frame, 0 if it has none. IEEE 802.1Q-2022 9.6.
+func tag(b []byte) uint16 {
+	if binary.BigEndian.Uint16(b[12:]) != uint16(wire.TypeVLAN) {
+		return 0
+	}
+	return binary.BigEndian.Uint16(b[14:]) & 0xfff
 }
 
 // wrong says what is wrong with a RoCE frame.

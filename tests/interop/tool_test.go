@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -26,11 +27,9 @@ func (s *station) commands(c tool, client bool) (ours, theirs string) {
 	if client {
 		ours, theirs = c.ours+" --nic "+s.verbs+c.client, guestTime+c.theirs+c.server
 	}
-	here, there := ours4, guest4
-	if c.six {
-		here, there = ours6, guest6
-	}
-	return s.words(ours, here, there, guest4), s.words(theirs, there, here, ours4)
+	packets := cmp.Or(c.packets, four)
+	return s.words(ours, packets.ours, packets.guest, guest4),
+		s.words(theirs, packets.guest, packets.ours, ours4)
 }
 
 // tool runs the two ends until both have ended well.

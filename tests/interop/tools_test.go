@@ -14,12 +14,22 @@ type tool struct {
 	ours   string // arguments of rocelab
 	theirs string // command in the guest; for {...} see words
 	cm     bool   // they meet over RDMA, not over TCP
-	six    bool   // the packets are IPv6
 	want   string // our output contains it
 	ready  string // and this, when our server listens
 	// What tells a program its role, behind its options.
 	server, client string
+	packets        ends // addresses; zero is four
 	allow          tolerance
+}
+
+// overSix is the tool with IPv6 packets.
+func (c tool) overSix() tool {
+	c.name += " IPv6"
+	c.packets = six
+	if strings.HasPrefix(c.ours, "perf") {
+		c.ours += " --ipv6"
+	}
+	return c
 }
 
 // The timeouts as an option of either end.
@@ -84,19 +94,13 @@ func pingpongs() []tool {
 }
 
 // pings compare what the server has read and written back, 10 times.
-func pings() (all []tool) {
-	for _, six := range []bool{false, true} {
-		const options = " -C 10 -v -V -S 5000"
-		t := tool{name: "rping", ours: "ping -d" + options, theirs: "rping" + options, cm: true,
-			server: " -s -a {own}", client: " -c -a {peer}",
-			want: "rdma-ping-9: ", ready: "listening on port", six: six,
-			allow: tolerance{dry: true, slow: true}}
-		if six {
-			t.name += " IPv6"
-		}
-		all = append(all, t)
-	}
-	return all
+func pings() []tool {
+	const options = " -C 10 -v -V -S 5000"
+	t := tool{name: "rping", ours: "ping -d" + options, theirs: "rping" + options, cm: true,
+		server: " -s -a {own}", client: " -c -a {peer}",
+		want: "rdma-ping-9: ", ready: "listening on port",
+		allow: tolerance{dry: true, slow: true}}
+	return []tool{t, t.overSix()}
 }
 
 // Our commands against the real programs, as client and as server.
@@ -108,10 +112,7 @@ func TestTools(t *testing.T) {
 // Jumbo frames and IPv6, both at once.
 func TestToolsJumbo(t *testing.T) {
 	s := at(t, 4500)
-	rc := pingpongs()[0]
-	rc.six = true
-	rc.ours += " --ipv6"
-	s.tools(t, append(jumbo(patient), rc))
+	s.tools(t, append(jumbo(patient), pingpongs()[0].overSix()))
 }
 
 // jumbo are some programs with long packets over IPv6. They leave when both ends have said that
@@ -122,8 +123,7 @@ func jumbo(timeout string) (all []tool) {
 		perftest("send_bw", "-n 40 -s 20001"+timeout, false),
 		perftest("atomic_lat", "-n 100"+timeout, false))
 	for i := range all {
-		all[i].six = true
-		all[i].ours += " --ipv6"
+		all[i] = all[i].overSix()
 	}
 	return all
 }
