@@ -25,6 +25,7 @@ type port struct {
 	sent    int            // frames that Send took since the last Flush
 	handing []clock.Flight // of this turn, not yet announced
 	last    unit.Time      // the peers'; latest arrival not told of: a wire does not reorder
+	due     unit.Time      // the same in virtual time
 	inlet   unit.Serial    // of arrivals from a sender that nobody paces
 	awaited unit.Time      // when the frame arrives that is waited for
 	missing int64          // real time since which it is
@@ -87,7 +88,9 @@ func (p *port) arrive(a *Arrival) {
 	}
 	at = max(at, p.last)
 	p.last = at
-	p.schedule(at.Add(-lost), a.Frame)
+	// What is lost may have grown since the frame in front was scheduled.
+	p.due = max(at.Add(-lost), p.due)
+	p.schedule(p.due, a.Frame)
 }
 
 func (p *port) schedule(at unit.Time, f *frame.Frame) {

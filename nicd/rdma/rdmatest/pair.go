@@ -29,8 +29,10 @@ const (
 	dilation = 100
 )
 
-// IP and IP6 are the addresses of a NIC.
-func IP(i int) netip.Addr  { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}) }
+// IP is the address of a NIC.
+func IP(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}) }
+
+// IP6 is the other address of a NIC.
 func IP6(i int) netip.Addr { return netip.AddrFrom16([16]byte{0: 0xfd, 15: byte(i + 1)}) }
 
 func mac(i int) wire.MAC { return wire.MAC{2, 0, 0, 0, 0, byte(i + 1)} }
