@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
@@ -28,6 +29,11 @@ func (s *station) hurt(t *testing.T, h hurt) int {
 		})
 	}
 	if h.guest != "" {
+		// The guest's rxe gives an unknown neighbour one second to answer, and asks once
+		// (rdma_addr_find_l2_eth_by_grh in drivers/infiniband/core/addr.c). That may be lost too.
+		s.sh(t, fmt.Sprintf("for ip in %s %s; do "+
+			"ip neigh replace $ip lladdr %s dev eth0 nud permanent || exit; done", ours4, ours6,
+			ourMAC))
 		s.sh(t, "tc qdisc add dev eth0 root netem "+h.guest)
 		t.Cleanup(func() { s.sh(t, "tc qdisc del dev eth0 root") })
 	}
