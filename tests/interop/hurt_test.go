@@ -1,8 +1,8 @@
 package interop
 
 import (
+	"fmt"
 	"testing"
-	"time"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/fault"
@@ -29,6 +29,11 @@ func (s *station) hurt(t *testing.T, h hurt) int {
 		})
 	}
 	if h.guest != "" {
+		// The guest's rxe gives an unknown neighbour one second to answer, and asks once
+		// (rdma_addr_find_l2_eth_by_grh in drivers/infiniband/core/addr.c). That may be lost too.
+		s.sh(t, fmt.Sprintf("for ip in %s %s; do "+
+			"ip neigh replace $ip lladdr %s dev eth0 nud permanent || exit; done", ours4, ours6,
+			ourMAC))
 		s.sh(t, "tc qdisc add dev eth0 root netem "+h.guest)
 		t.Cleanup(func() { s.sh(t, "tc qdisc del dev eth0 root") })
 	}
@@ -38,7 +43,7 @@ func (s *station) hurt(t *testing.T, h hurt) int {
 // sh runs a short command in the guest.
 func (s *station) sh(t testing.TB, command string) string {
 	t.Helper()
-	out, err := s.guest.Run(within(t, 10*time.Second), command)
+	out, err := s.guest.Run(within(t, stepTime), command)
 	if err != nil {
 		t.Fatal(err)
 	}
