@@ -50,13 +50,20 @@ const (
 // headOf is the ring of slot i of level n.
 func headOf(n, i int) index { return firstHead + index(n*slots+i) }
 
-// NewWheel makes a wheel for so many timers. It never grows.
+// NewWheel makes a wheel for so many timers.
 func NewWheel(timers int) *Wheel {
 	w := &Wheel{nodes: make([]node, int(firstTimer)+timers)}
 	for h := firstHead; h < firstTimer; h++ {
 		w.nodes[h].next, w.nodes[h].prev = h, h
 	}
 	return w
+}
+
+// Grow makes room for so many timers in all.
+func (w *Wheel) Grow(timers int) {
+	if n := int(firstTimer) + timers - len(w.nodes); n > 0 {
+		w.nodes = append(w.nodes, make([]node, n)...)
+	}
 }
 
 // Len is the number of armed timers.

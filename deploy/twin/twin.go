@@ -39,13 +39,13 @@ type node struct {
 	mux   *http.ServeMux
 }
 
-// extra is how many frames that a fault duplicated, or that hosts announce themselves by, can be on
-// their way.
+// extra is how many frames that a fault duplicated can be on their way. There are as many more as
+// there are hosts, for their announcements.
 const extra = 1024
 
 // New builds the twin of a valid topology. Its time stands at zero until Run.
 func New(t *lab.Topology) (*Twin, error) {
-	pool := frame.NewPool(extra, frameSize(t))
+	pool := frame.NewPool(extra+len(t.Nodes), frameSize(t))
 	tw := &Twin{Net: sim.New(pool), pool: pool, nodes: make(map[string]*node)}
 	for _, n := range t.Nodes {
 		v, err := machine(t, n)
@@ -91,8 +91,8 @@ func (tw *Twin) announce(t *lab.Topology) error {
 			ip, mac := t.Address(e.Node)
 			far, port := tw.end(l.Endpoints[1-i])
 			f := tw.pool.Get()
-			if f == nil || !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
-				return fmt.Errorf("more than %d hosts to announce", extra)
+			if !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
+				panic("twin: an announcement does not fit into a frame")
 			}
 			tw.Net.Inject(far.sim, port, f)
 		}
