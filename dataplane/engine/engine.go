@@ -13,8 +13,9 @@ import (
 // Engine runs nodes in time order. It is not safe for concurrent use.
 type Engine struct {
 	now    unit.Time
-	inside queue // what happens in devices: arrivals, free wires, wakes, calls
-	wires  queue // frames on the wires, by the time they reach the far end
+	rank   uint32 // of the latest event of now; past all ranks when Run has seen to all
+	inside queue  // what happens in devices: arrivals, free wires, wakes, calls
+	wires  queue  // frames on the wires, by the time they reach the far end
 	events uint64
 }
 
@@ -44,8 +45,9 @@ type Node struct {
 type port struct {
 	Port
 	far     Launcher // Out, if it is one
-	busy    bool
-	blocked bool // nothing may leave: the link is down, or the port is frozen
+	free    unit.Time // since when the wire is free, or will be
+	awaited bool      // an evFree will tell
+	blocked bool      // nothing may leave: the link is down, or the port is frozen
 	trouble      // nearly always empty
 }
 
@@ -86,7 +88,7 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	n := &Node{dev: dev, eng: e, wakeAt: unit.Never, watch: func(Sight) {}}
 	for _, p := range ports {
 		far, _ := p.Out.(Launcher)
-		n.ports = append(n.ports, port{Port: p, far: far})
+		n.ports = append(n.ports, port{Port: p, far: far, free: -1})
 	}
 	n.settle()
 	return n
@@ -107,6 +109,7 @@ func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
 func (e *Engine) Run(t unit.Time) {
 	for e.Next() <= t && e.Step() {
 	}
+	e.rank = afterAll
 	if t != unit.Never && t > e.now {
 		e.now = t
 	}
@@ -123,7 +126,7 @@ func (e *Engine) Step() bool {
 		return false
 	}
 	ev := q.pop()
-	e.now = ev.at
+	e.now, e.rank = ev.at, ev.rank
 	e.events++
 	e.handle(&ev)
 	return true
@@ -140,7 +143,7 @@ func (e *Engine) handle(ev *event) {
 		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, p
 		n.dev.Receive(e.now, p, ev.f)
 	case evFree:
-		n.ports[p].busy = false
+		n.ports[p].awaited = false
 		n.dev.Ready().Add(p)
 	case evWake:
 		n.wake(ev.at)
@@ -182,19 +185,19 @@ func (n *Node) settle() {
 	// A transmission can make a lower port ready (a PFC frame for another ingress), so each look
 	// starts from the lowest again; every turn removes the port it looked at.
 	for p, ok := ready.Next(0); ok; p, ok = ready.Next(0) {
-		if n.ports[p].busy || n.ports[p].blocked {
-			// The wire's becoming free, or the link's coming up, puts it back.
-			ready.Remove(p)
-			continue
+		ready.Remove(p)
+		if n.ports[p].blocked || n.busy(p) {
+			continue // the link's coming up, or the wire's becoming free, puts it back
 		}
 		var f *frame.Frame
 		if n.ports[p].storm != nil {
-			f = n.stormFrame(p)
+			if f = n.stormFrame(p); f != nil {
+				ready.Add(p) // the device has not been asked
+			}
 		}
 		if f == nil {
 			f = n.dev.Transmit(n.eng.now, p)
 		}
-		ready.Remove(p)
 		if f != nil {
 			n.send(p, f)
 		}
@@ -205,15 +208,29 @@ func (n *Node) settle() {
 	}
 }
 
+// busy reports whether the wire of a port is in use at this point of the moment's events, and sees
+// to it that its becoming free is told if so. Nobody waits for most wires: those cost no event.
+func (n *Node) busy(p dataplane.PortID) bool {
+	e, port := n.eng, &n.ports[p]
+	at := rank(evFree, p)
+	if port.free < e.now || port.free == e.now && at <= e.rank {
+		return false
+	}
+	if !port.awaited {
+		port.awaited = true
+		e.schedule(event{at: port.free, rank: at, node: n})
+	}
+	return true
+}
+
 func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
 	e, port := n.eng, &n.ports[p]
 	free, arrive := port.Wire.Start(e.now, f.Len())
-	port.busy = true
+	port.free = free
 	if port.Wire.Faulty() || port.disturbed() {
 		n.disturb(p, f, free, arrive)
 		return
 	}
-	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
 	n.launch(p, arrive, f)
 }
 

@@ -78,14 +78,13 @@ func (n *Node) disturb(p dataplane.PortID, f *frame.Frame, left, arrive unit.Tim
 	if port.Wire.Faulty() {
 		fate = port.Wire.Judge(left, f)
 	}
-	free, twinArrives := left, arrive
+	twinArrives := arrive
 	var twin *frame.Frame
 	if fate.Twin {
 		if twin = port.copyOf(f, fate.TwinBy); twin != nil {
-			free, twinArrives = port.Wire.Start(left, f.Len())
+			port.free, twinArrives = port.Wire.Start(left, f.Len())
 		}
 	}
-	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
 	n.watch(Sight{At: e.now, Port: p, Frame: f, Lost: fate.Lost})
 	switch {
 	case fate.Lost:

@@ -61,7 +61,7 @@ func (f fabric) edge(s *sketch, pod, e int) {
 	for i := range f.hosts {
 		host := f.host(pod, e, i)
 		s.top.Nodes = append(s.top.Nodes, lab.Node{Name: host, Kind: lab.Host,
-			IPv4: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(pod), byte(e), byte(i + 1)}), 24)})
+			IPv4: netip.MustParsePrefix(fmt.Sprintf("10.%d.%d.%d/24", pod, e, i+1))})
 		s.link(host, "eth0", name, fmt.Sprintf("swp%d", i+1))
 	}
 	for a := range f.aggs {
