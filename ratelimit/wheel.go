@@ -108,14 +108,17 @@ func (w *Wheel) Pop(now unit.Time) (id TimerID, ok bool) {
 	for w.filled != 0 {
 		n := bits.TrailingZeros16(w.filled)
 		i := bits.TrailingZeros64(w.slots[n])
-		if start := w.startOf(n, i); start > now {
+		start := w.startOf(n, i)
+		if start > now {
 			break
-		} else if n > 0 {
+		}
+		h := headOf(n, i)
+		first := w.nodes[h].next
+		if t := &w.nodes[first]; n > 0 && (t.next != h || t.at > now) {
 			w.cascade(n, i, start)
 			continue
 		}
-		first := w.nodes[headOf(n, i)].next
-		w.remove(first)
+		w.remove(first) // of a level above, it was alone in its slot
 		return TimerID(first - firstTimer), true
 	}
 	// Nothing up to now: no timer's digits change if the wheel's time follows.

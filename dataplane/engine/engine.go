@@ -44,11 +44,11 @@ type Node struct {
 
 type port struct {
 	Port
-	far     Launcher // Out, if it is one
+	far     Launcher  // Out, if it is one
 	free    unit.Time // since when the wire is free, or will be
 	awaited bool      // an evFree will tell
 	blocked bool      // nothing may leave: the link is down, or the port is frozen
-	trouble      // nearly always empty
+	trouble           // nearly always empty
 }
 
 // Port describes one port of a node.
@@ -128,11 +128,11 @@ func (e *Engine) Step() bool {
 	ev := q.pop()
 	e.now, e.rank = ev.at, ev.rank
 	e.events++
-	e.handle(&ev)
+	e.handle(ev)
 	return true
 }
 
-func (e *Engine) handle(ev *event) {
+func (e *Engine) handle(ev event) {
 	n, p := ev.node, ev.port()
 	switch ev.kind() {
 	case evArrive:

@@ -37,8 +37,8 @@ const afterAll = 1<<32 - 1
 
 func rank(kind eventKind, port dataplane.PortID) uint32 { return uint32(kind)<<16 | uint32(port) }
 
-func (a *event) kind() eventKind        { return eventKind(a.rank >> 16) }
-func (a *event) port() dataplane.PortID { return dataplane.PortID(a.rank) }
+func (a event) kind() eventKind        { return eventKind(a.rank >> 16) }
+func (a event) port() dataplane.PortID { return dataplane.PortID(a.rank) }
 
 const (
 	digitBits = 6
