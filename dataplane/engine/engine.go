@@ -42,13 +42,14 @@ type Node struct {
 	watch  func(Sight)
 }
 
+// port begins with what every event looks at.
 type port struct {
-	Port
-	far     Launcher  // Out, if it is one
 	free    unit.Time // since when the wire is free, or will be
 	awaited bool      // an evFree will tell
 	blocked bool      // nothing may leave: the link is down, or the port is frozen
 	trouble           // nearly always empty
+	far     Launcher  // Out, if it is one
+	Port
 }
 
 // Port describes one port of a node.
@@ -72,14 +73,6 @@ func (e *Engine) Next() unit.Time { return min(e.inside.next(), e.wires.next()) 
 // next moment at which the outside sees anything, given no further arrivals.
 func (e *Engine) NextDelivery() unit.Time { return e.wires.next() }
 
-func (e *Engine) schedule(ev event) {
-	if ev.kind() == evDeliver {
-		e.wires.push(ev)
-		return
-	}
-	e.inside.push(ev)
-}
-
 // Add puts a device with its ports into the engine.
 func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	if len(ports) > dataplane.MaxPorts {
@@ -97,17 +90,18 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 // Arrive schedules the arrival of f on a port of n and takes ownership of f. A time that has
 // already passed is moved up to now: time never goes back.
 func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Frame) {
-	e.schedule(event{at: max(at, e.now), rank: rank(evArrive, p), node: n, f: f})
+	e.inside.push(event{at: max(at, e.now), rank: rank(evArrive, p), node: n, f: f})
 }
 
 // At schedules call, for scenarios and probes.
 func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
-	e.schedule(event{at: max(at, e.now), rank: rank(evCall, 0), call: call})
+	e.inside.push(event{at: max(at, e.now), rank: rank(evCall, 0), call: call})
 }
 
 // Run handles all events up to and including t, then sets the time to t.
 func (e *Engine) Run(t unit.Time) {
-	for e.Next() <= t && e.Step() {
+	for q := e.first(); q.next() <= t && q.filled != 0; q = e.first() {
+		e.step(q)
 	}
 	e.rank = afterAll
 	if t != unit.Never && t > e.now {
@@ -117,19 +111,28 @@ func (e *Engine) Run(t unit.Time) {
 
 // Step handles the earliest event and reports whether there was one.
 func (e *Engine) Step() bool {
-	// What is on the wires has the lowest rank, so of the same moment it comes first.
-	q := &e.inside
-	if e.wires.next() <= q.next() {
-		q = &e.wires
-	}
+	q := e.first()
 	if q.filled == 0 {
 		return false
 	}
+	e.step(q)
+	return true
+}
+
+// first is the queue with the earliest event. What is on the wires has the lowest rank, so of the
+// same moment it comes first.
+func (e *Engine) first() *queue {
+	if e.wires.filled != 0 && e.wires.next() <= e.inside.next() {
+		return &e.wires
+	}
+	return &e.inside
+}
+
+func (e *Engine) step(q *queue) {
 	ev := q.pop()
 	e.now, e.rank = ev.at, ev.rank
 	e.events++
 	e.handle(ev)
-	return true
 }
 
 func (e *Engine) handle(ev event) {
@@ -204,7 +207,7 @@ func (n *Node) settle() {
 	}
 	if at := n.dev.NextWake(); at < n.wakeAt {
 		n.wakeAt = max(at, n.eng.now)
-		n.eng.schedule(event{at: n.wakeAt, rank: rank(evWake, 0), node: n})
+		n.eng.inside.push(event{at: n.wakeAt, rank: rank(evWake, 0), node: n})
 	}
 }
 
@@ -218,7 +221,7 @@ func (n *Node) busy(p dataplane.PortID) bool {
 	}
 	if !port.awaited {
 		port.awaited = true
-		e.schedule(event{at: port.free, rank: at, node: n})
+		e.inside.push(event{at: port.free, rank: at, node: n})
 	}
 	return true
 }
@@ -240,7 +243,7 @@ func (n *Node) launch(p dataplane.PortID, arrive unit.Time, f *frame.Frame) {
 	if far != nil && far.Launch(n.eng.now, arrive, f) {
 		return
 	}
-	n.eng.schedule(event{at: arrive, rank: rank(evDeliver, p), node: n, f: f})
+	n.eng.wires.push(event{at: arrive, rank: rank(evDeliver, p), node: n, f: f})
 }
 
 // SetLink takes a port's link down or up. Frames already on the wire still arrive.
