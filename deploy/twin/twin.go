@@ -40,8 +40,8 @@ type node struct {
 	mux    *http.ServeMux
 }
 
-// extra is how many frames that a fault duplicated can be on their way, beside one for each host to
-// announce itself.
+// extra is how many frames that a fault duplicated can be on their way. There are as many more as
+// there are hosts, for their announcements.
 const extra = 1024
 
 // New builds the twin of a valid topology. Its time stands at zero until Run.
@@ -89,8 +89,8 @@ func (tw *Twin) announce(t *lab.Topology) error {
 			ip, mac := t.Address(e.Node)
 			far, port := tw.end(l.Endpoints[1-i])
 			f := tw.pool.Get()
-			if f == nil || !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
-				return fmt.Errorf("%s: no frame to announce it with", e.Node)
+			if !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
+				panic("twin: an announcement does not fit into a frame")
 			}
 			tw.Net.Inject(far.sim, port, f)
 		}
