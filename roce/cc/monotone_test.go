@@ -9,9 +9,8 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
-// monotone are what papers say of acknowledgements at an unchanged round trip: whether one without
-// a mark may lower a limit, and one whose packets are all marked raise it. Of the others, TIMELY and
-// Swift look at delay and HPCC at telemetry, the rest at neither.
+// monotone are the algorithms that look at marks in acknowledgements, and at nothing else in them.
+// TIMELY and Swift look at delay and HPCC at telemetry, the rest at neither.
 var monotone = []struct {
 	algorithm, source string
 }{
@@ -19,8 +18,8 @@ var monotone = []struct {
 	{"ldcp", "[LDCP] eq 1 and 2"},
 }
 
-// TestMonotone: what is acknowledged without a mark never lowers a window or a rate, and what is all
-// marked never raises one, whatever happened before.
+// TestMonotone: what is acknowledged without a mark never lowers a window or a rate, and what is
+// all marked never raises one, whatever happened before.
 func TestMonotone(t *testing.T) {
 	for _, m := range monotone {
 		t.Run(m.algorithm, func(t *testing.T) {
@@ -55,9 +54,9 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// TestDelayRaisesNothing: between two senders that are alike, the one that sees the longer round trip
-// is never the faster one afterwards. [Swift] 3, [LDCP] 3.2. TIMELY is not so: above T_high it looks
-// at the delay alone, and a gradient below may have cost more.
+// TestDelayRaisesNothing: between two senders that are alike, the one that sees the longer round
+// trip is never the faster one afterwards. [Swift] 3, [LDCP] 3.2. TIMELY is not so: above T_high it
+// looks at the delay alone, and a gradient below may have cost more.
 func TestDelayRaisesNothing(t *testing.T) {
 	for _, algorithm := range []string{"swift", "ldcp_probe"} {
 		t.Run(algorithm, func(t *testing.T) {

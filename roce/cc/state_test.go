@@ -63,7 +63,8 @@ func stateBytes(a Algorithm) uintptr {
 // maxState bounds the state of a QP: a thousand QPs of any algorithm fit into a megabyte.
 const maxState = 1024
 
-// TestState: the state is one struct without pointers, slices and maps, and no larger than it may be.
+// TestState: the state is one struct without pointers, slices and maps, and no larger than it may
+// be.
 func TestState(t *testing.T) {
 	var flat func(t reflect.Type) bool
 	flat = func(t reflect.Type) bool {

@@ -28,6 +28,8 @@ type setup struct {
 	rates     []unit.Rate // of the links by host; 40 Gb/s for those not listed
 	delay     time.Duration
 	algorithm string
+	preset    string // of it; empty: its default
+	params    map[string]any
 	message   int    // bytes
 	seed      uint64 // of the marking decisions
 	timeout   uint8  // of queue pairs, as in the verbs; 0: the default
@@ -94,7 +96,8 @@ func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
 	c := nicd.Default()
 	c.MAC, c.IPv4 = hostMAC(i), hostIP(i)
 	c.Port = daemon.PortConfig{Name: "eth0", Rate: s.rate(i), Delay: s.delay}
-	c.CC.Algorithm, c.Seed = s.algorithm, hostSeed(i)
+	c.CC = nicd.CCConfig{Algorithm: s.algorithm, Preset: s.preset, Params: s.params}
+	c.Seed = hostSeed(i)
 	if s.timeout != 0 {
 		c.QP.Timeout = s.timeout
 	}
