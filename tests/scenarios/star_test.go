@@ -30,9 +30,12 @@ type setup struct {
 	algorithm string
 	preset    string // of it; empty: its default
 	params    map[string]any
-	message   int    // bytes
-	seed      uint64 // of the marking decisions
-	timeout   uint8  // of queue pairs, as in the verbs; 0: the default
+	classes   map[uint8]nicd.CCConfig // in place of the algorithm, by traffic class
+	own       map[int]string          // likewise, the algorithm of single hosts
+	dscp      []uint8                 // of the senders' data; the default if there are none
+	message   int                     // bytes
+	seed      uint64                  // of the marking decisions
+	timeout   uint8                   // of queue pairs, as in the verbs; 0: the default
 
 	span    int                // bytes that messages take in turn; 0: all take the same
 	receive nicd.ReceiveConfig // of the receiver; zero: the default
@@ -98,6 +101,12 @@ func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
 	c.Port = daemon.PortConfig{Name: "eth0", Rate: s.rate(i), Delay: s.delay}
 	c.CC = nicd.CCConfig{Algorithm: s.algorithm, Preset: s.preset, Params: s.params}
 	c.Seed = hostSeed(i)
+	if s.classes != nil {
+		c.TCToCCMap, c.PFCEnable = s.classes, []uint8{3, 4}
+	}
+	if own, ok := s.own[i]; ok {
+		c.CC = nicd.CCConfig{Algorithm: own}
+	}
 	if s.timeout != 0 {
 		c.QP.Timeout = s.timeout
 	}
@@ -154,13 +163,17 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 	ends := [2]*nic.NIC{s.hosts[i].NIC(), s.hosts[s.receiver()].NIC()}
 	var locals [2]nic.Local
 	var regions [2]*qp.Region
+	var service nic.Service
+	if len(s.dscp) > 0 {
+		service.DSCP = &s.dscp[i]
+	}
 	for e, n := range ends {
 		var err error
 		access := qp.Access{LocalWrite: true, RemoteWrite: true}
 		if regions[e], err = n.RegisterMR(max(s.message, s.span), access); err != nil {
 			t.Fatal(err)
 		}
-		if locals[e], err = n.CreateQP(n.QPConfig()); err != nil {
+		if locals[e], err = n.CreateRC(n.QPConfig(), service); err != nil {
 			t.Fatal(err)
 		}
 	}
