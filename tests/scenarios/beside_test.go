@@ -13,8 +13,8 @@ import (
 	"github.com/rocelab/rocelab/switchd/pipeline"
 )
 
-// Two algorithms on one fabric: DCQCN for two senders and another for the two others, either each in
-// a traffic class and a queue of its own, or both in the same queue. In queues of their own the
+// Two algorithms on one fabric: DCQCN for two senders and another for the two others, either each
+// in a traffic class and a queue of its own, or both in the same queue. In queues of their own the
 // scheduler shares the link and neither feels the other; in one queue they compete, and what each
 // gets is what the table is for.
 func TestAlgorithmsSideBySide(t *testing.T) {
@@ -63,9 +63,9 @@ func beside(other string, classes bool) setup {
 	return s
 }
 
-// Congestion control changes while the flows send: at half a millisecond to LDCP for all queue pairs
-// of the class, at one to none, by the NIC's own. Each takes effect at once, and on real loops what
-// happens is what happens in virtual time, to the last counter.
+// Congestion control changes while the flows send: at half a millisecond to LDCP for all queue
+// pairs of the class, at one to none, by the NIC's own. Each takes effect at once, and on real
+// loops what happens is what happens in virtual time, to the last counter.
 func TestCongestionControlChangesUnderWay(t *testing.T) {
 	type seen struct {
 		value  string // the first that the algorithm shows

@@ -21,8 +21,8 @@ type shares struct {
 
 // Four equal flows into one link: what each has had of a quarter in the long run, the least and the
 // most. [DCQCN] section 3.2 has "equal share" with "little variance", 5 % as we read it; the others
-// give no number, and are held to the same or to a tenth. HPCC's increase is by its rule for as many flows as there
-// are.
+// give no number, and are held to the same or to a tenth. HPCC's increase is by its rule for as
+// many flows as there are.
 //
 // For two the property does not hold:
 //   - DCQCN+ at 10 Gb/s, the thesis's rate, with [DCQCN]'s thresholds, which are for 40 Gb/s. The
@@ -30,8 +30,8 @@ type shares struct {
 //     lambda packets long, 27 ms, and 5 periods without a mark must pass before the first increase,
 //     20 before one that counts. The queue swings beyond K_max, where all is marked, so that one
 //     flow does not get so far.
-//   - QCN: its increase is by bytes, so that the faster flow grows faster ([DCQCN] 5.2). Feedback to
-//     flows in proportion to their bytes evens that out only slowly.
+//   - QCN: its increase is by bytes, so that the faster flow grows faster ([DCQCN] 5.2). Feedback
+//     to flows in proportion to their bytes evens that out only slowly.
 func TestEqualShares(t *testing.T) {
 	const ms = time.Millisecond
 	var b strings.Builder
