@@ -61,10 +61,10 @@ func newDCQCNParams(preset string) Params {
 	return sigcomm15()
 }
 
-// dcqcnPresets are the paper's, hardware's, what the paper began with, and for each experiment of [DCQCN+] section 6.3 its
-// imitation by parameters, named by how many flows there are in all.
-var dcqcnPresets = []string{"sigcomm15", "mlx5", "strawman", "plus_80", "plus_160", "plus_240", "plus_320",
-	"plus_400", "plus_480", "plus_560", "plus_640", "plus_720"}
+// dcqcnPresets are the paper's, hardware's, what the paper began with, and for each experiment of
+// [DCQCN+] section 6.3 its imitation by parameters, named by how many flows there are in all.
+var dcqcnPresets = []string{"sigcomm15", "mlx5", "strawman", "plus_80", "plus_160", "plus_240",
+	"plus_320", "plus_400", "plus_480", "plus_560", "plus_640", "plus_720"}
 
 // imitated is how many flows an imitation of DCQCN+ is for.
 func imitated(preset string) (flows int, ok bool) {
