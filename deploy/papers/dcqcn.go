@@ -18,6 +18,10 @@ import (
 func dcqcnExperiments() []suite.Experiment {
 	return []suite.Experiment{
 		dcqcnPFCUnfairness(),
+		dcqcnVictimFlow(),
+		dcqcnFairness(),
+		dcqcnVictimRelieved(),
+		dcqcnIncast19(),
 		dcqcnThresholds(),
 	}
 }
