@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/nicd"
 )
@@ -21,6 +23,9 @@ type Scenario struct {
 	Warmup time.Duration
 	// Interval is the time between samples, of which there are Duration/Interval.
 	Interval time.Duration
+	// Setup, if not nil, makes control calls of its own when everything is prepared and time still
+	// stands at zero.
+	Setup func(ctx context.Context, node func(name string) daemon.Caller) error
 	// Probes read what only a node can tell, in the middle of the run.
 	Probes []Probe
 }
