@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func TestHash(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := two("stop").Virtual(ctx, nil); err != context.Canceled {
+	if _, err := two("stop").Virtual(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

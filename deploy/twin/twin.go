@@ -69,7 +69,8 @@ func New(t *lab.Topology) (*Twin, error) {
 			return nil, err
 		}
 	}
-	return tw, tw.announce(t)
+	tw.announce(t)
+	return tw, nil
 }
 
 // wire is the end of a link as faults of a lab see it: with the daemon's dice.
@@ -80,7 +81,7 @@ func (tw *Twin) wire(e lab.Endpoint) sim.End {
 }
 
 // announce tells the switches where the hosts are, as a lab does before its time starts.
-func (tw *Twin) announce(t *lab.Topology) error {
+func (tw *Twin) announce(t *lab.Topology) {
 	for _, l := range t.Links {
 		for i, e := range l.Endpoints {
 			if t.Node(e.Node).Kind != lab.Host {
@@ -95,7 +96,6 @@ func (tw *Twin) announce(t *lab.Topology) error {
 			tw.Net.Inject(far.sim, port, f)
 		}
 	}
-	return nil
 }
 
 func machine(t *lab.Topology, n lab.Node) (*daemon.Virtual, error) {
