@@ -22,6 +22,10 @@ func scaleExperiments() []suite.Experiment {
 		scaleDeadlock(),
 		scaleSlowReceiver(),
 		scaleBufferAlpha(),
+		scaleConfigDrift(),
+		scalePingmesh(),
+		scaleECMPUtilisation(),
+		scaleIsolation(),
 	}
 }
 

@@ -48,7 +48,9 @@ func (s *Scenario) Real(ctx context.Context, o RealOptions) (r *Run, err error) 
 	if r, err = (&realSession{session: v, lab: l, options: o}).run(ctx); err != nil {
 		return nil, err
 	}
-	twin, err := s.Virtual(ctx, nil)
+	alike := *s
+	alike.Probes = nil // they have told what they saw
+	twin, err := alike.Virtual(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("virtual time: %w", err)
 	}
