@@ -56,7 +56,8 @@ func Open(frame []byte, l3, l4 int) (p Packet, ok bool) {
 }
 
 // OpenAround is Open, into an empty p, for a packet of a reliable connection whose payload is zeros
-// that nobody stored, with head before them. It reports false also if they are not just the payload.
+// that nobody stored, with head before them. It reports false also if they are not just the
+// payload.
 func (p *Packet) OpenAround(head []byte, zeros, l3, l4 int) bool {
 	if l3 < 0 || l4 <= l3 || l4+wire.UDPLen+BTHLen > len(head) {
 		return false
