@@ -89,11 +89,12 @@ func (c chattyShape) scenario(alpha sonic.Alpha, size int) *scenario.Scenario {
 	rounds := int(c.duration / c.period)
 	for i := range c.chatty {
 		from := fmt.Sprintf("h1-%d", i+1)
+		phase := c.period * time.Duration(i) / time.Duration(c.chatty)
 		for q := range c.asked {
 			s.Flows = append(s.Flows, scenario.Flow{From: from, To: servers[q%len(servers)],
 				FlowRequest: nicd.FlowRequest{Name: fmt.Sprintf("%s asks %d", from, q),
 					Verb: "read", MessageBytes: size, Depth: 1, Log: rounds,
-					StartNs:    (c.period * time.Duration(i) / time.Duration(c.chatty)).Nanoseconds(),
+					StartNs:    phase.Nanoseconds(),
 					IntervalNs: c.period.Nanoseconds()}})
 		}
 	}

@@ -109,7 +109,7 @@ func scrape(ctx context.Context, port int, series string) (float64, error) {
 // freePorts finds the first of n loopback ports in a row on which nobody listens now.
 func freePorts(n int) (int, error) {
 	const first, last = 20000, 30000
-	for base := first; base < last; base += n {
+	for base := first; base+n <= last; base += n {
 		free := 0
 		for i := range n {
 			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", base+i))

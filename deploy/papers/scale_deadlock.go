@@ -25,8 +25,8 @@ func scaleDeadlock() suite.Experiment {
 		Title: "Two dead servers whose ARP entries are incomplete: flooding and PFC make a " +
 			"deadlock that restarting all servers does not end, dropping lossless packets makes " +
 			"none.",
-		Shorter: "On real frames the deadlock is watched for 0.3 s instead of 10 s; nothing in it " +
-			"has a timer that would end it later.",
+		Shorter: "On real frames the deadlock is watched for 0.3 s instead of 10 s; nothing in " +
+			"it has a timer that would end it later.",
 		Cells: deadlockCells, Judge: judgeDeadlock,
 	}
 }

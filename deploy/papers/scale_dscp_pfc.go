@@ -60,8 +60,8 @@ func priorityCells(o suite.Options) (cells []suite.Cell) {
 var codePoints = []uint8{10, 18, 26, 34}
 
 // lossy is the one priority that is not lossless while another is looked at: what is flooded must
-// travel in such a one. A switch with 12 MB could not give the other seven headroom on 32 ports over
-// 300 m (section 2), but on three ports over 2 m it can.
+// travel in such a one. A switch with 12 MB could not give the other seven headroom on 32 ports
+// over 300 m (section 2), but on three ports over 2 m it can.
 func (c priorityCase) lossy() uint8 { return (c.priority + 4) % 8 }
 
 func (c priorityCase) lossless() (all []uint8) {
@@ -80,7 +80,6 @@ func (c priorityCase) scenario() *scenario.Scenario {
 	t.Switch.FloodTC, t.Switch.RouterTC = c.lossy(), c.lossy()
 	p := &t.Switch.Lossless
 	p.DynamicTh, p.StaticTh = nil, 40*unit.KB // so that a millisecond is enough for many pauses
-	t.NIC.DSCPToTCMap, t.Switch.DSCPToTC = map[uint8]uint8{}, map[uint8]uint8{}
 	dscps := []uint8{c.priority}
 	switch c.by {
 	case byDSCP:

@@ -118,7 +118,8 @@ func judgeLivelock(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		add(&use[c.recovery], at, share)
 	}
 	v.Figures = []suite.Figure{
-		livelockFigure("goodput", "Gb/s", x, goodput), livelockFigure("use of the link", "%", x, use),
+		livelockFigure("goodput", "Gb/s", x, goodput),
+		livelockFigure("use of the link", "%", x, use),
 	}
 	v.Notes = append(v.Notes,
 		"What waits for a timeout leaves the link idle. The switch drops what its rule says of "+

@@ -18,8 +18,8 @@ func scalePauseStorm() suite.Experiment {
 	return suite.Experiment{
 		ID: "scale-pause-storm", Paper: atScale, Where: "sections 4.3 and 6.2, figure 5",
 		Modes: both, Seeds: 1,
-		Title: "The receive pipeline of one NIC stops, and the NIC pauses its switch for ever: the " +
-			"others send nothing, until a watchdog of the NIC or of the switch ends it.",
+		Title: "The receive pipeline of one NIC stops, and the NIC pauses its switch for ever: " +
+			"the others send nothing, until a watchdog of the NIC or of the switch ends it.",
 		Shorter: "The others send only while goodput is measured, because nothing that is " +
 			"measured depends on what they do in between; the watchdogs have the paper's times.",
 		Cells: stormCells, Judge: judgeStorm,
@@ -31,8 +31,8 @@ type stormTimes struct {
 	storm    time.Duration // the pipeline stops
 	cured    time.Duration // end of what is seen of the cure; the others stop
 	repaired time.Duration // the pipeline goes on: server 0 was rebooted
-	// again is when they begin anew: the switch has enabled lossless mode, and nobody tries any more
-	// to get through what he sent to server 0 in the storm (8 timeouts of 67 ms).
+	// again is when they begin anew: the switch has enabled lossless mode, and nobody tries any
+	// more to get through what he sent to server 0 in the storm (8 timeouts of 67 ms).
 	again time.Duration
 	end   time.Duration
 }
@@ -235,7 +235,7 @@ func judgeStorm(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		} else {
 			v.Notes = append(v.Notes, fmt.Sprintf("%s: from 100 ms after the storm's begin until "+
 				"the others stop they get %.1f Gb/s. Whoever has sent to server 0 goes on trying "+
-				"with every timeout, and the rates that DCQCN has cut in the crowd of full buffers "+
+				"with every timeout, and the rates that DCQCN has cut while buffers were full "+
 				"grow slowly.", d, n["after"]/1e9))
 		}
 		v.Claims = append(v.Claims, cure)
@@ -252,7 +252,8 @@ func judgeStorm(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		suite.Claim{Text: "server 0 receives again then", Ours: sw["server again"] / 1e9,
 			Unit: "Gb/s", Rule: "> 0", Holds: sw["server again"] > 0})
 	v.Figures = []suite.Figure{fig}
-	v.Notes = append(v.Notes, "The paper gives no detection time for the switch; ours is the NIC's. Both "+
+	v.Notes = append(v.Notes, "The paper gives no detection time for the switch; ours is the "+
+		"NIC's. Both "+
 		"look ten or twenty times in that time, and what the storm needs to fill the NIC's buffer "+
 		"comes before it, so detection is up to two looks late. The NIC's watchdog never enables "+
 		"pauses again: it has no way to.")

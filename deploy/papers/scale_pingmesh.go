@@ -38,8 +38,8 @@ type meshShape struct {
 	end                               time.Duration
 }
 
-// meshOf is the paper's: 4 leaves, 24 servers on each ToR, 20 pairs with 8 connections. A probe of a
-// pair takes a few ms, so that the probes themselves are half a percent of the load.
+// meshOf is the paper's: 4 leaves, 24 servers on each ToR, 20 pairs with 8 connections. A pair is
+// probed every 5 ms, so that the probes themselves are half a percent of the load.
 func meshOf(o suite.Options) meshShape {
 	const ms = time.Millisecond
 	m := meshShape{leaves: 4, hosts: 24, pairs: 20, connections: 8, interval: 5 * ms,

@@ -37,8 +37,8 @@ const isolationCell = "one switch"
 const (
 	isolationLoad = 3 * time.Millisecond // begins
 	isolationEnd  = 8 * time.Millisecond
-	// isolationK is the dilation: one for all of the run, so that what the kernel itself takes is the
-	// same part of a microsecond before and during the load.
+	// isolationK is the dilation: one for all of the run, so that what the kernel itself takes is
+	// the same part of a microsecond before and during the load.
 	isolationK = 1000
 	// isolationConnections are asked one after the other by each, as a TCP pingmesh does.
 	isolationConnections = 4
@@ -69,11 +69,13 @@ func runIsolation(ctx context.Context, env suite.Env) (out suite.Outcome, err er
 	c := &s.Topology.Clock
 	c.Start, c.Min, c.Max = k, k, k
 	tcp := &tcpMesh{}
-	ctx, stop := context.WithCancel(ctx)
+	asking, stop := context.WithCancel(ctx)
 	defer tcp.wait()
 	defer stop()
 	r, err := s.Real(ctx, scenario.RealOptions{Log: env.Log, Tell: env.Tell,
-		Ready: func(_ context.Context, l *lab.Lab) error { return tcp.begin(ctx, l, "h1", "h3") },
+		Ready: func(_ context.Context, l *lab.Lab) error {
+			return tcp.begin(asking, l, "h1", "h3")
+		},
 		Ended: func(context.Context, *lab.Lab) error {
 			stop()
 			return tcp.wait()
@@ -218,9 +220,9 @@ func judgeIsolation(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			"probes; RDMA %.1f and %.1f us. RDMA has %.1f Gb/s of the port.", n["TCP before"],
 			n["TCP during"], n["TCP probes before"], n["TCP probes during"], n["RDMA before"],
 			n["RDMA during"], n["goodput"]/1e9),
-		"Most of the paper's 500 us are its hosts' kernels. In a lab a kernel works in real time, " +
-			"of which a microsecond of virtual time has a thousand, so ours are links and switch: " +
-			"what would change if TCP waited behind RDMA is the larger part.",
+		"Most of the paper's 500 us are its hosts' kernels. In a lab a kernel works in real " +
+			"time, of which a microsecond of virtual time has a thousand, so ours are links and " +
+			"switch: what would change if TCP waited behind RDMA is the larger part.",
 		"The kernel's packets are not in virtual time, so there is no twin to compare with; all " +
 			"other checks of the certificate were passed.",
 	}
