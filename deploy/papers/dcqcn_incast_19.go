@@ -7,6 +7,7 @@ import (
 
 	"github.com/rocelab/rocelab/deploy/scenario"
 	"github.com/rocelab/rocelab/deploy/suite"
+	"github.com/rocelab/rocelab/roce/fluid"
 )
 
 // dcqcnIncast19 is the last microbenchmark of [DCQCN] section 6.1.
@@ -93,6 +94,13 @@ func judgeIncast19(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		}
 	}
 	least, most := slices.Min(total.Y), slices.Max(queue.Y)
+	good := 0.0 // up to so many senders both hold
+	for i := range total.X {
+		if total.Y[i] <= 39 || queue.Y[i] > 100 {
+			break
+		}
+		good = total.X[i]
+	}
 	v.Claims = []suite.Claim{
 		{Text: "The total throughput is always more than 39 Gb/s.", Paper: "> 39 Gb/s",
 			Ours: least, Unit: "Gb/s", Rule: "least of all K above 39 Gb/s, after the transient",
@@ -106,12 +114,27 @@ func judgeIncast19(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			Y: suite.Axis{Label: "throughput", Unit: "Gb/s"}, Curves: []suite.Curve{total}},
 		{Title: "Section 6.1: the longest queue of K:1 incasts", X: senders,
 			Y:      suite.Axis{Label: "queue", Unit: "KB", Log: true},
-			Curves: []suite.Curve{queue, start}},
+			Curves: []suite.Curve{queue, start, fixedPoints()}},
 	}
 	v.Notes = []string{
+		fmt.Sprintf("Both hold for up to %.0f senders.", good),
 		fmt.Sprintf("When all begin at line rate the queue is longer: up to %.0f KB.",
 			slices.Max(start.Y)),
-		throughputNote,
+		manyFlowsNote, throughputNote,
 	}
 	return v
+}
+
+// fixedPoints are the queues at which the fluid model comes to rest, for all numbers of flows for
+// which it does.
+func fixedPoints() suite.Curve {
+	c := suite.Curve{Name: "fixed point of the fluid model", Kind: suite.Line, From: suite.Model}
+	p := fluid.Default()
+	p.Packet = dcqcnPacket
+	for k := 2; k <= mostSenders; k++ {
+		if at, err := p.FixedPoint(k); err == nil {
+			c.X, c.Y = append(c.X, float64(k)), append(c.Y, float64(at.Queue)/1e3)
+		}
+	}
+	return c
 }
