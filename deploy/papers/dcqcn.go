@@ -67,8 +67,8 @@ func dcqcnSettings(t *lab.Topology, c control) {
 	// Section 4: B - 8 n t_flight is what is shared.
 	s := thresholds.Paper()
 	t.Switch.Pool.XOFF = unit.Bytes(s.Priorities*s.Ports) * s.Flight
-	// Nothing but the PSN limits what a RoCE NIC has in flight (IBTA vol 1 9.7.7.2): with PFC alone
-	// a flow fills the buffers of a whole path.
+	// Nothing but the window of PSNs limits what is in flight: with PFC alone a flow fills the
+	// buffers of a whole path.
 	t.NIC.QP.MaxOutstanding = ib.MaxPSNWindow - 1
 	if c == pfcAlone {
 		t.NIC.CC.Algorithm = "none"
@@ -132,5 +132,5 @@ const manyFlowsNote = "Many flows that all raise their rate by R_AI = 40 Mb/s ev
 	"told to slow down often. The paper's own model (equations 5 to 9) has a fixed point only as " +
 	"long as that takes less marking than Pmax = 1 %: up to 13 flows with packets of 1106 bytes " +
 	"on the line. With more, the queue climbs above Kmax = 200 KB, where everything is marked, " +
-	"all flows slow down together, the queue runs empty, and so on. That is what we see, also if " +
-	"flows start one after the other. We do not know what kept the paper's hardware from it."
+	"all flows slow down together, the queue runs empty, and so on, also if the flows begin one " +
+	"after the other."

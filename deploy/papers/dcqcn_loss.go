@@ -103,7 +103,7 @@ func judgeLoss(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		fmt.Sprintf("A loss costs what is on its way until the sender goes back: a round trip, "+
 			"some 25 packets. That is 2 %% of the link at 0.1 %%. What is dear is a packet that "+
 			"is lost again when it is sent again: the receiver has sent its one NAK for it (IBTA "+
-			"vol 1 9.7.5.2.8), so the sender stands still until its timeout of 67 ms. That "+
+			"9.7.5.1), so the sender stands still until its timeout of 67 ms. That "+
 			"grows with the square of the loss rate, and makes the knee: %.1f timeouts a run at "+
 			"0.1 %%, %.1f at 1 %%.", at(timeouts, 1e-3), at(timeouts, 1e-2)),
 		throughputNote,

@@ -24,7 +24,8 @@ func dcqcnQueueCDF() suite.Experiment {
 
 const (
 	cdfSenders = 20
-	dctcpOn    = "DCTCP" // marking at 160 KB
+	dctcpOn    = "DCTCP"              // marking at 160 KB
+	moreMarks  = "DCQCN, Pmax = 10 %" // and not 1 %
 	queueCDF   = "queue KB, by percent of the time"
 	queue95    = "95th percentile KB"
 )
@@ -32,19 +33,26 @@ const (
 // dctcpThreshold is the paper's, "according to the guidelines" of DCTCP. [DCQCN] section 6.3
 const dctcpThreshold = 160 * unit.KB
 
+// queueRuns are what runs for each seed: those of the figure, and one that shows what the first
+// hangs on.
+func queueRuns() []string { return []string{string(dcqcnOn), dctcpOn, moreMarks} }
+
 func queueCells(o suite.Options) (cells []suite.Cell) {
 	duration, warmup := 120*time.Millisecond, 50*time.Millisecond
 	if o.Short {
 		duration, warmup = 40*time.Millisecond, 20*time.Millisecond
 	}
 	o.Each(func(seed uint64) {
-		for _, who := range []string{string(dcqcnOn), dctcpOn} {
+		for _, who := range queueRuns() {
 			cells = append(cells, run(fmt.Sprintf("%s seed=%d", who, seed), func() *scenario.Scenario {
 				s := dcqcnIncast(cdfSenders, dcqcnOn)
 				s.Topology.Seed = seed
-				if who == dctcpOn {
+				switch who {
+				case dctcpOn:
 					s.Topology.NIC.CC.Algorithm = "dctcp"
 					cutOffMarking(&s.Topology, dctcpThreshold)
+				case moreMarks:
+					s.Topology.Switch.WRED.DropProbability = otherPmax
 				}
 				s.Duration, s.Warmup, s.Interval = duration, warmup, 10*time.Microsecond
 				return s
@@ -68,22 +76,26 @@ func measureQueue(r *scenario.Run, out *suite.Outcome) {
 }
 
 func judgeQueueCDF(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
-	printed := [2]float64{76.6, 162.9}
+	printed := []float64{76.6, 162.9}
 	fig := suite.Figure{Title: "Figure 19: queue length CDF of a 20:1 incast",
 		X: suite.Axis{Label: "queue", Unit: "KB"}, Y: suite.Axis{Label: "of the time", Unit: "%"}}
-	var mean [2]float64
-	var interval [2]*[2]float64
-	for i, who := range [2]string{string(dcqcnOn), dctcpOn} {
+	var mean []float64
+	var interval []*[2]float64
+	runs := queueRuns()
+	for i, who := range runs {
 		var tail []float64
-		for n := i; n < len(found); n += 2 { // seed by seed, DCQCN first
+		for n := i; n < len(found); n += len(runs) { // seed by seed
 			tail = append(tail, found[n].Numbers[queue95])
 		}
-		mean[i], interval[i] = suite.Interval(tail)
-		fig.Curves = append(fig.Curves,
-			suite.Curve{Name: who, Kind: suite.Line, From: suite.Ours,
-				Series: found[i].Series[queueCDF]},
-			suite.Curve{Name: who, Kind: suite.Points, From: suite.Printed,
+		m, within := suite.Interval(tail)
+		mean, interval = append(mean, m), append(interval, within)
+		fig.Curves = append(fig.Curves, suite.Curve{Name: who, Kind: suite.Line, From: suite.Ours,
+			Series: found[i].Series[queueCDF]})
+		if i < len(printed) {
+			fig.Curves = append(fig.Curves, suite.Curve{Name: who, Kind: suite.Points,
+				From:   suite.Printed,
 				Series: suite.Series{X: []float64{printed[i]}, Y: []float64{95}}})
+		}
 	}
 	// The paper's ratio is 0.47.
 	v.Claims = []suite.Claim{
@@ -97,6 +109,7 @@ func judgeQueueCDF(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			Holds: near(mean[1], printed[1], 0.2)},
 	}
 	v.Figures = []suite.Figure{fig}
-	v.Notes = []string{manyFlowsNote}
+	v.Notes = []string{manyFlowsNote, fmt.Sprintf("With Pmax = 10 %% instead of the 1 %% of figure "+
+		"14 the 95th percentile of DCQCN is %.1f KB, which is all but the paper's.", mean[2])}
 	return v
 }
