@@ -145,8 +145,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkHosts is what an event costs in fabrics of 16 to 1,024 hosts, each of which writes to one
-// of the next pod, over five switches. The time of each is such that all carry as many packets.
+// BenchmarkHosts is what an event costs in fabrics of 16 to 1,024 hosts, each of which writes to
+// one of the next pod, over five switches. The time of each is such that all carry as many packets.
 func BenchmarkHosts(b *testing.B) {
 	const warm, host = 100 * time.Microsecond, 102400 * time.Microsecond
 	for _, f := range []fabric{

@@ -70,6 +70,7 @@ func New(t *lab.Topology) (*Twin, error) {
 		}
 	}
 	tw.announce(t)
+	tw.Run(0) // in a lab they have arrived before anybody can ask for anything
 	return tw, nil
 }
 

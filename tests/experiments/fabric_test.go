@@ -27,7 +27,8 @@ var loads = []load{
 		return scenario.Many("h4-5", nicd.FlowRequest{}, "h1-1", "h1-2", "h1-3", "h2-1", "h2-2",
 			"h3-1", "h3-2", "h4-1")
 	}},
-	// Every host sends to the one of its number on the next ToR: 20 flows through the whole fabric.
+	// Every host sends to the one of its number on the next ToR: 20 flows through the whole
+	// fabric.
 	{"permutation", func() (flows []scenario.Flow) {
 		for tor := range 4 {
 			for host := 1; host <= 5; host++ {
