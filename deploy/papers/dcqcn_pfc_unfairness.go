@@ -17,7 +17,7 @@ func dcqcnPFCUnfairness() suite.Experiment {
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 1,
 		Shorter: "The paper measured 1000 transfers of 4 MB from each sender. Here each of 40 " +
 			"choices of ECMP lasts 20 ms, in which a sender ends 2 to 10 transfers. On real " +
-			"frames it is one choice and 4 ms.",
+			"frames it is two choices and 4 ms.",
 		Cells: func(o suite.Options) []suite.Cell {
 			return fourSenders(o, pfcAlone, unfairTiming(o))
 		},
@@ -25,8 +25,8 @@ func dcqcnPFCUnfairness() suite.Experiment {
 	}
 }
 
-// unfairTiming lets the buffers on the way fill before anything counts: 4.7 MB at T4 take 1 ms at 40
-// Gb/s too much.
+// unfairTiming lets the buffers on the way fill before anything counts: 4.7 MB at T4 take 1 ms at
+// 40 Gb/s too much.
 func unfairTiming(o suite.Options) timing {
 	switch {
 	case o.Mode == suite.Real:

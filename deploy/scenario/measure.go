@@ -154,6 +154,9 @@ func (r *Run) Port(sw, port string) switchd.PortStatus {
 	panic("scenario: no port " + sw + ":" + port)
 }
 
+// Ports are what all ports of a switch had counted at the end.
+func (r *Run) Ports(sw string) []switchd.PortStatus { return r.nodes[sw].sw.Ports }
+
 // queueColumn is a column of a sampled queue.
 func (r *Run) queueColumn(queue int, name string) []float64 {
 	q := r.Scenario.Queues[queue]

@@ -8,7 +8,8 @@ type Outcome struct {
 	Parameters []result.Line      `json:"parameters,omitempty"` // effective values, for the reader
 	Numbers    map[string]float64 `json:"numbers,omitempty"`    // finite
 	Series     map[string]Series  `json:"series,omitempty"`
-	// Hash is of everything that happened in the run: equal hashes are equal runs.
+	// Hash is of everything that happened in the run: equal hashes are equal runs. A cell in
+	// which nothing happens but this outcome, as a calculator's, leaves it empty.
 	Hash string `json:"hash,omitempty"`
 	// Certificate of a run on real frames, which has been compared with its twin in virtual time.
 	Certificate *result.Certificate `json:"certificate,omitempty"`

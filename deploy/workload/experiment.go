@@ -77,8 +77,8 @@ func (f *File) Experiment() suite.Experiment {
 	if title == "" {
 		title = f.Name
 	}
-	return suite.Experiment{ID: f.Name, Title: title, Modes: []suite.Mode{suite.Virtual, suite.Real},
-		Seeds: 1,
+	return suite.Experiment{ID: f.Name, Title: title, Seeds: 1,
+		Modes: []suite.Mode{suite.Virtual, suite.Real},
 		Cells: func(o suite.Options) (cells []suite.Cell) {
 			o.Each(func(seed uint64) { cells = append(cells, f.cell("", seed)) })
 			return cells

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -160,7 +161,13 @@ func (f *File) Validate() (faults []daemon.Fault) {
 	}
 	faults = append(faults, f.validateTraffic()...)
 	for _, of := range f.network.Validate() {
-		fault("fabric", "%s: %s", of.Path, of.Problem)
+		path := "fabric"
+		for _, own := range []string{"nic.", "switch.", "faults["} {
+			if strings.HasPrefix(of.Path, own) {
+				path, of.Path = of.Path, ""
+			}
+		}
+		fault(path, "%s", strings.TrimPrefix(of.Path+": "+of.Problem, ": "))
 	}
 	return faults
 }

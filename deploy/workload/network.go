@@ -14,32 +14,41 @@ type Fabric struct {
 	Links Links  `yaml:"links"`
 	Core  *Links `yaml:"core"` // of a dumbbell; the links if it is missing
 
-	Star *struct {
+	Star       *hosts     `yaml:"star"`
+	Dumbbell   *dumbbell  `yaml:"dumbbell"`
+	ParkingLot *struct{}  `yaml:"parking_lot"`
+	Testbed    *hostsEach `yaml:"testbed"`
+	TwoTier    *twoTier   `yaml:"two_tier"`
+	Podsets    *podsets   `yaml:"podsets"`
+	FatTree    *fatTree   `yaml:"fat_tree"`
+}
+
+type (
+	hosts struct {
 		Hosts int `yaml:"hosts"`
-	} `yaml:"star"`
-	Dumbbell *struct {
+	}
+	dumbbell struct {
 		Pairs int `yaml:"pairs"`
-	} `yaml:"dumbbell"`
-	ParkingLot *struct{} `yaml:"parking_lot"`
-	Testbed    *struct {
+	}
+	hostsEach struct {
 		Hosts int `yaml:"hosts_per_tor"`
-	} `yaml:"testbed"`
-	TwoTier *struct {
+	}
+	twoTier struct {
 		ToRs   int `yaml:"tors"`
 		Leaves int `yaml:"leaves"`
 		Hosts  int `yaml:"hosts_per_tor"`
-	} `yaml:"two_tier"`
-	Podsets *struct {
+	}
+	podsets struct {
 		Podsets int `yaml:"podsets"`
 		Leaves  int `yaml:"leaves"`
 		ToRs    int `yaml:"tors"`
 		Hosts   int `yaml:"hosts_per_tor"`
 		Spines  int `yaml:"spines"`
-	} `yaml:"podsets"`
-	FatTree *struct {
+	}
+	fatTree struct {
 		K int `yaml:"k"`
-	} `yaml:"fat_tree"`
-}
+	}
+)
 
 // Links are how all links of a network are.
 type Links struct {
@@ -74,9 +83,9 @@ func (f *Fabric) builders() []builder {
 			return fabric.TwoTier(name, f.TwoTier.ToRs, f.TwoTier.Leaves, f.TwoTier.Hosts, l)
 		}},
 		{"podsets", f.Podsets != nil, func(name string, l fabric.Links) lab.Topology {
-			return fabric.Podsets(name, fabric.PodsetShape{Podsets: f.Podsets.Podsets,
-				Leaves: f.Podsets.Leaves, ToRs: f.Podsets.ToRs, Hosts: f.Podsets.Hosts,
-				Spines: f.Podsets.Spines}, l)
+			p := f.Podsets
+			return fabric.Podsets(name, fabric.PodsetShape{Podsets: p.Podsets, Leaves: p.Leaves,
+				ToRs: p.ToRs, Hosts: p.Hosts, Spines: p.Spines}, l)
 		}},
 		{"fat_tree", f.FatTree != nil, func(name string, l fabric.Links) lab.Topology {
 			return fabric.FatTree(name, f.FatTree.K, l)
@@ -103,8 +112,8 @@ func (f *Fabric) build(name string) (t lab.Topology, err error) {
 		}
 	}
 	if len(chosen) != 1 {
-		return t, errors.New("want one of star, dumbbell, parking_lot, testbed, two_tier, podsets " +
-			"and fat_tree, or a topology")
+		return t, errors.New("want one of star, dumbbell, parking_lot, testbed, two_tier, " +
+			"podsets and fat_tree, or a topology")
 	}
 	return fabric.Try(func() lab.Topology { return chosen[0].build(name, fabric.Links(f.Links)) })
 }

@@ -114,8 +114,8 @@ func (f *File) names(n map[string]float64) (names []string) {
 	return names
 }
 
-// measures are what a sweep shows if nobody asks for others: of each group goodput, fairness and the
-// 99th percentile of completion times, of each queue its mean and 99th percentile, and PFC and
+// measures are what a sweep shows if nobody asks for others: of each group goodput, fairness and
+// the 99th percentile of completion times, of each queue its mean and 99th percentile, and PFC and
 // drops.
 func (f *File) measures(n map[string]float64) (chosen []string) {
 	for _, name := range f.names(n) {

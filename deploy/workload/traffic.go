@@ -172,7 +172,8 @@ func (t *Traffic) ring(who parties) (flows []scenario.Flow) {
 	n := len(who.hosts)
 	for i, from := range who.hosts {
 		r := t.request(who.dice.Uint64())
-		r.Verb, r.MessageBytes, r.Depth, r.Lead = "send", (int(t.Bytes)+n-1)/n, 1, 1
+		// Two at a time: what came in lets the next part go, not the own part's acknowledgement.
+		r.Verb, r.MessageBytes, r.Depth, r.Lead = "send", (int(t.Bytes)+n-1)/n, 2, 1
 		r.Messages = uint64(2 * (n - 1) * max(t.Rounds, 1))
 		f := t.flow(from, who.hosts[(i+1)%n], r)
 		f.After = t.flow(who.hosts[(i+n-1)%n], from, r).Name
