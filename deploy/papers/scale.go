@@ -55,8 +55,8 @@ func times(o suite.Options, virtual, real time.Duration) time.Duration {
 	return virtual
 }
 
-// fault is an entry of a plan of faults, in its text form.
-func fault(text string) lab.Fault {
+// planned is an entry of a plan of faults, in its text form.
+func planned(text string) lab.Fault {
 	f, err := lab.ParseFault(text)
 	if err != nil {
 		panic("papers: " + err.Error())

@@ -81,7 +81,7 @@ func deadlocked(remedy fib.Remedy, end time.Duration, seen *deadlockSeen) *scena
 		t.Faults[i].For = deadlockRestart + restartTakes - t.Faults[i].At
 	}
 	for _, host := range []string{"s1", "s4", "s5", "s6"} {
-		t.Faults = append(t.Faults, fault(fmt.Sprintf("%s:eth0 down at %v for %v", host,
+		t.Faults = append(t.Faults, planned(fmt.Sprintf("%s:eth0 down at %v for %v", host,
 			deadlockRestart, restartTakes)))
 	}
 	s := &scenario.Scenario{Topology: t, Duration: end, Interval: 10 * time.Millisecond}

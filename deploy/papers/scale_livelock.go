@@ -81,7 +81,7 @@ func livelock(c livelockCase, d time.Duration) *scenario.Scenario {
 		t.NIC.QP.Timeout = c.timeout
 	}
 	for _, port := range []string{"sw0:swp1", "sw0:swp2"} {
-		t.Faults = append(t.Faults, fault(port+" drop ipid 0xff"))
+		t.Faults = append(t.Faults, planned(port+" drop ipid 0xff"))
 	}
 	f := scenario.Flow{From: "h1", To: "h2", FlowRequest: nicd.FlowRequest{Verb: c.verb,
 		MessageBytes: livelockMessage}}
