@@ -161,9 +161,9 @@ func judgeUtilisation(o suite.Options, found []suite.Outcome) (v suite.Verdict) 
 		Ours: lost, Rule: "0, in all cells", Holds: cells == len(found) && lost == 0})
 	v.Notes = append(v.Notes, "Collisions make our connections unequal more than they leave links "+
 		"idle: with 24 connections for each leaf-spine link none is without, and those that share "+
-		"it with few take what is free. It is the same with PFC alone. The paper tells 8 Gb/s for "+
-		"every server, so its servers were all alike; it does not tell how they posted their "+
-		"messages.")
+		"one with few take what is free. It is the same with PFC alone. The paper tells 8 Gb/s "+
+		"for every server, so its servers were alike, as they are if each posts to all of its "+
+		"connections by turns and waits for all. It does not tell how they posted.")
 	v.Figures = []suite.Figure{fig}
 	return v
 }

@@ -48,7 +48,7 @@ func meshOf(o suite.Options) meshShape {
 		m.load, m.settled, m.end = 10*ms, 15*ms, 20*ms
 	}
 	if o.Mode == suite.Real {
-		m = meshShape{leaves: 2, hosts: 3, pairs: 3, connections: 8, interval: ms / 10, load: ms,
+		m = meshShape{leaves: 2, hosts: 3, pairs: 3, connections: 8, interval: ms / 4, load: ms,
 			settled: 3 * ms / 2, end: 4 * ms}
 	}
 	return m
