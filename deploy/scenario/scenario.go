@@ -59,9 +59,9 @@ const (
 	DefaultDepth   = 4
 )
 
-// firstStart is when flows begin that could at zero, in nanoseconds. Time stands at zero while all is
-// prepared, and on real frames what is due then happens: a flow would send its first packets while
-// others of its host are yet to come, and so not in the order of virtual time.
+// firstStart is when flows begin that could at zero, in nanoseconds. Time stands at zero while all
+// is prepared, and on real frames what is due then happens: a flow would send its first packets
+// while others of its host are yet to come, and so not in the order of virtual time.
 const firstStart = 1
 
 // Many names the flows of hosts to one host, all alike.
