@@ -51,7 +51,7 @@ func isolation(seen *meshSeen) *scenario.Scenario {
 	t := fabric.Star("isolation", 3, scaleLinks)
 	t.NIC.CC.Algorithm = "none"
 	*t.Switch.Lossless.DynamicTh = paperAlpha
-	t.Pingmesh = lab.Pingmesh{Interval: time.Millisecond}
+	t.Pingmesh = lab.Pingmesh{Interval: 500 * time.Microsecond}
 	s := &scenario.Scenario{Topology: t, Duration: isolationEnd,
 		Interval: 100 * time.Microsecond, Flows: scenario.Many("h3",
 			nicd.FlowRequest{StartNs: isolationLoad.Nanoseconds()}, "h1", "h2")}

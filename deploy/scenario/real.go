@@ -21,8 +21,8 @@ type RealOptions struct {
 	Second func(ctx context.Context, l *lab.Lab) error
 	// Ended, if not nil, is called when everything that is due has happened.
 	Ended func(ctx context.Context, l *lab.Lab) error
-	// Closing, if not nil, is called before the lab is removed, however the run ended, so that whoever
-	// uses it can stop to.
+	// Closing, if not nil, is called before the lab is removed, however the run ended, so that
+	// whoever uses it can stop to.
 	Closing func()
 	// Tell, if not nil, hears how much of the virtual time has passed.
 	Tell func(passed, of time.Duration)

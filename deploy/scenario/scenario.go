@@ -59,6 +59,11 @@ const (
 	DefaultDepth   = 4
 )
 
+// firstStart is when flows begin that could at zero, in nanoseconds. Time stands at zero while all
+// is prepared, and on real frames what is due then happens: a flow would send its first packets
+// while others of its host are yet to come, and so not in the order of virtual time.
+const firstStart = 1
+
 // Many names the flows of hosts to one host, all alike.
 func Many(to string, like nicd.FlowRequest, from ...string) (flows []Flow) {
 	for _, host := range from {
@@ -97,6 +102,7 @@ func (s *Scenario) complete() (flows []Flow, err error) {
 		if f.StopNs == 0 {
 			f.StopNs = s.Duration.Nanoseconds()
 		}
+		f.StartNs = max(f.StartNs, firstStart)
 		flows = append(flows, f)
 	}
 	for i := range flows {
