@@ -16,10 +16,10 @@ func dcqcnMultiBottleneck() suite.Experiment {
 	return suite.Experiment{
 		ID: "dcqcn-multi-bottleneck", Paper: dcqcn, Where: "figure 20",
 		Title: "Throughput of a flow with two bottlenecks, by how the switches mark.",
-		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 4,
-		Shorter: "The paper does not say for how long it looked; here it is 150 ms for each " +
-			"seed, of which the last 100 ms count. On real frames it is 8 ms, of which the last " +
-			"4 ms count.",
+		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 1,
+		Shorter: "The paper does not say for how long it looked; here it is 150 ms four " +
+			"times, of which the last 100 ms count. On real frames it is 8 ms once, of which the " +
+			"last 4 ms count.",
 		Cells: parkingCells,
 		Judge: judgeParking,
 	}
@@ -48,18 +48,22 @@ func parkingFlows() (flows []scenario.Flow) {
 	return flows
 }
 
-func parkingCells(o suite.Options) (cells []suite.Cell) {
-	duration, warmup := 150*time.Millisecond, 50*time.Millisecond
+func parkingTiming(o suite.Options) timing {
 	switch {
 	case o.Mode == suite.Real:
-		duration, warmup = 8*time.Millisecond, 4*time.Millisecond
-		o.Seeds = 1
+		return timing{draws: 1, duration: 8 * time.Millisecond, warmup: 4 * time.Millisecond}
 	case o.Short:
-		duration, warmup = 50*time.Millisecond, 20*time.Millisecond
+		return timing{draws: 1, duration: 80 * time.Millisecond, warmup: 50 * time.Millisecond}
 	}
-	o.Each(func(seed uint64) {
-		for _, m := range []marking{cutOff, redLike} {
-			cells = append(cells, run(fmt.Sprintf("%s seed=%d", m, seed), func() *scenario.Scenario {
+	return timing{draws: 4, duration: 150 * time.Millisecond, warmup: 50 * time.Millisecond}
+}
+
+// parkingCells are all runs with cut-off marking, then all with RED-like marking.
+func parkingCells(o suite.Options) (cells []suite.Cell) {
+	t := parkingTiming(o)
+	for _, m := range []marking{cutOff, redLike} {
+		cells = append(cells, draws(o, t.draws, func(name string, seed uint64) suite.Cell {
+			return run(fmt.Sprintf("%s %s", m, name), func() *scenario.Scenario {
 				top := fabric.ParkingLot("parking-lot", dcqcnLinks())
 				dcqcnSettings(&top, dcqcnOn)
 				if m == cutOff {
@@ -67,16 +71,18 @@ func parkingCells(o suite.Options) (cells []suite.Cell) {
 				}
 				top.Seed = seed
 				return &scenario.Scenario{Topology: top, Flows: parkingFlows(),
-					Duration: duration, Warmup: warmup, Interval: 100 * time.Microsecond}
-			}, func(r *scenario.Run, out *suite.Outcome) {
-				for i, f := range r.Flows {
-					out.Numbers[f.Name] = onLine(r.Goodput(i)) / 1e9
-					out.Series[f.Name] = over(r, scaled(r.Rates(i), onLine(1e-9)))
-				}
-			}))
-		}
-	})
+					Duration: t.duration, Warmup: t.warmup, Interval: 100 * time.Microsecond}
+			}, measureParking)
+		})...)
+	}
 	return cells
+}
+
+func measureParking(r *scenario.Run, out *suite.Outcome) {
+	for i, f := range r.Flows {
+		out.Numbers[f.Name] = onLine(r.Goodput(i)) / 1e9
+		out.Series[f.Name] = over(r, scaled(r.Rates(i), onLine(1e-9)))
+	}
 }
 
 func judgeParking(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
@@ -89,8 +95,8 @@ func judgeParking(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		c := suite.Curve{Name: string(m), Kind: suite.Bars, From: suite.Ours}
 		for n := range 3 {
 			var all []float64
-			for j := i; j < len(found); j += 2 { // seed by seed, cut-off first
-				all = append(all, found[j].Numbers[fmt.Sprintf("f%d", n+1)])
+			for _, o := range found[i*len(found)/2 : (i+1)*len(found)/2] {
+				all = append(all, o.Numbers[fmt.Sprintf("f%d", n+1)])
 			}
 			var interval *[2]float64
 			if mean[i][n], interval = suite.Interval(all); n == 1 {

@@ -49,7 +49,8 @@ func judgeRelief(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			Paper: "no change", Ours: change, Unit: "%",
 			Rule: fmt.Sprintf("less than 5 %%; %s Gb/s", text), Holds: math.Abs(change) < 5},
 		{Text: "It does not fall.", Ours: fall, Unit: "%",
-			Rule: "no median is more than 5 % below that without senders under T3", Holds: fall > -5},
+			Rule:  "no median is more than 5 % below that without senders under T3",
+			Holds: fall > -5},
 	}
 	v.Figures = []suite.Figure{victimFigure("Figure 9: the victim with DCQCN", m, suite.Series{})}
 	v.Notes = []string{
