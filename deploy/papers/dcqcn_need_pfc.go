@@ -197,11 +197,11 @@ func judgeNeed(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	small := tenth[incastFlow][4]
 	v.Notes = []string{
 		fmt.Sprintf("Without PFC nothing is lost here: each switch has 12 MB for a queue, and "+
-			"what flows that begin at line rate pile up before DCQCN slows them down is less. So "+
-			"the second bar is the fourth. The paper does not tell what its switches give to a lossy "+
-			"queue. The fifth bar gives it 1/32 of what is free: then packets are lost, flows "+
-			"wait for their timeout of 67 ms, and the incast's 10th percentile is %.2f Gb/s.",
-			small),
+			"what flows that begin at line rate pile up before DCQCN slows them down is less. "+
+			"So the second bar is the fourth. The paper does not tell what its switches give to "+
+			"a lossy queue. The fifth bar gives it 1/32 of what is free: then packets are lost, "+
+			"flows wait for their timeout of 67 ms, and the incast's 10th percentile is %.2f "+
+			"Gb/s.", small),
 		"With a t_PFC of 24.47 KB a queue is longer than a t_ECN of 120 KB only if it is fed " +
 			"through more than four ports, so almost nothing is marked and PFC is on its own.",
 		"User requests follow the traces of the paper's data center, which are not published; " +
