@@ -18,7 +18,7 @@ func dcqcnMultiBottleneck() suite.Experiment {
 		Title: "Throughput of a flow with two bottlenecks, by how the switches mark.",
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 1,
 		Shorter: "The paper does not say for how long it looked; here it is 150 ms four " +
-			"times, of which the last 100 ms count. On real frames it is 32 ms once, with " +
+			"times, of which the last 100 ms count. On real frames it is 24 ms once, with " +
 			"cut-off marking: f2 falls behind then, but by more than with RED-like marking " +
 			"only after 60 ms.",
 		Cells: parkingCells,
@@ -52,7 +52,7 @@ func parkingFlows() (flows []scenario.Flow) {
 func parkingTiming(o suite.Options) timing {
 	switch {
 	case o.Mode == suite.Real:
-		return timing{draws: 1, duration: 32 * time.Millisecond, warmup: 24 * time.Millisecond}
+		return timing{draws: 1, duration: 24 * time.Millisecond, warmup: 19 * time.Millisecond}
 	case o.Short:
 		return timing{draws: 1, duration: 80 * time.Millisecond, warmup: 50 * time.Millisecond}
 	}
