@@ -128,9 +128,9 @@ const throughputNote = "Throughput is the share of a link, with headers, preambl
 func near(got, want, part float64) bool { return math.Abs(got-want) <= part*want }
 
 // manyFlowsNote tells why queues of many flows are not the paper's.
-const manyFlowsNote = "Many flows that all raise their rate by R_AI = 40 Mb/s every 55 us must be " +
-	"told to slow down often. The paper's own model (equations 5 to 9) has a fixed point only as " +
-	"long as that takes less marking than Pmax = 1 %: up to 13 flows with packets of 1106 bytes " +
-	"on the line. With more, the queue climbs above Kmax = 200 KB, where everything is marked, " +
-	"all flows slow down together, the queue runs empty, and so on, also if the flows begin one " +
-	"after the other."
+const manyFlowsNote = "Many flows that all raise their rate by R_AI = 40 Mb/s every 55 us must " +
+	"be told to slow down often. The paper's own model (equations 5 to 9) has a fixed point " +
+	"only as long as that takes less marking than Pmax = 1 %: up to 13 flows with packets of " +
+	"1106 bytes on the line. With more, the queue climbs above Kmax = 200 KB, where everything " +
+	"is marked, all flows slow down together, the queue runs empty, and so on, also if the " +
+	"flows begin one after the other."

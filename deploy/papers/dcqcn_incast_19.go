@@ -126,7 +126,8 @@ func judgeIncast19(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	senders := suite.Axis{Label: "senders"}
 	v.Figures = []suite.Figure{
 		{Title: "Section 6.1: throughput of K:1 incasts", X: senders,
-			Y: suite.Axis{Label: "throughput", Unit: "Gb/s"}, Curves: []suite.Curve{total, otherTotal}},
+			Y:      suite.Axis{Label: "throughput", Unit: "Gb/s"},
+			Curves: []suite.Curve{total, otherTotal}},
 		{Title: "Section 6.1: the longest queue of K:1 incasts", X: senders,
 			Y:      suite.Axis{Label: "queue", Unit: "KB", Log: true},
 			Curves: []suite.Curve{queue, otherQueue, start, fixedPoints()}},
@@ -137,8 +138,8 @@ func judgeIncast19(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			slices.Max(start.Y)),
 		manyFlowsNote,
 		fmt.Sprintf("With Pmax = 10 %% instead of the 1 %% of figure 14 the least throughput is "+
-			"%.2f Gb/s and the longest queue %.0f KB, for 2, 8 and 19 senders: all but the "+
-			"paper's numbers.", slices.Min(otherTotal.Y), slices.Max(otherQueue.Y)),
+			"%.2f Gb/s and the longest queue %.0f KB, for 2, 8 and 19 senders.",
+			slices.Min(otherTotal.Y), slices.Max(otherQueue.Y)),
 		throughputNote,
 	}
 	return v
@@ -147,7 +148,8 @@ func judgeIncast19(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 // fixedPoints are the queues at which the fluid model comes to rest, for all numbers of flows for
 // which it does.
 func fixedPoints() suite.Curve {
-	c := suite.Curve{Name: "Pmax = 1 %, fixed point of the fluid model", Kind: suite.Line, From: suite.Model}
+	c := suite.Curve{Name: "Pmax = 1 %, fixed point of the fluid model", Kind: suite.Line,
+		From: suite.Model}
 	p := fluid.Default()
 	p.Packet = dcqcnPacket
 	for k := 2; k <= mostSenders; k++ {

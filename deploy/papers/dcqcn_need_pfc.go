@@ -23,9 +23,9 @@ func dcqcnNeedPFC() suite.Experiment {
 		Title: "10th percentile of the throughput of user traffic and of an 8:1 incast, with and " +
 			"without PFC and DCQCN, and with misconfigured thresholds.",
 		Modes: []suite.Mode{suite.Virtual}, Seeds: 3,
-		Shorter: "The paper ran two minutes five times, and took percentiles of transfers. Here it " +
-			"is 30 ms for each seed, of which the last 18 ms count, and percentiles are of the " +
-			"throughput of flows. A flow that waits for its timeout of 67 ms has none.",
+		Shorter: "The paper ran two minutes five times, and took percentiles of transfers. Here " +
+			"it is 30 ms for each seed, of which the last 18 ms count, and percentiles are of " +
+			"the throughput of flows. A flow that waits for its timeout of 67 ms has none.",
 		Cells: needCells,
 		Judge: judgeNeed,
 	}
@@ -69,8 +69,8 @@ func withoutPFC(t *lab.Topology) {
 	marks := map[string][]string{}
 	for _, l := range t.Links {
 		for _, e := range l.Endpoints {
-			marks[e.Node] = append(marks[e.Node], fmt.Sprintf("%s|%d: {wred_profile: AZURE_LOSSLESS}",
-				e.Device, scenario.DataQueue))
+			marks[e.Node] = append(marks[e.Node], fmt.Sprintf(
+				"%s|%d: {wred_profile: AZURE_LOSSLESS}", e.Device, scenario.DataQueue))
 		}
 	}
 	for i := range t.Nodes {
@@ -133,7 +133,8 @@ func needCells(o suite.Options) (cells []suite.Cell) {
 	}
 	o.Each(func(seed uint64) {
 		for _, c := range configurations() {
-			cells = append(cells, run(fmt.Sprintf("%s seed=%d", c.name, seed), func() *scenario.Scenario {
+			name := fmt.Sprintf("%s seed=%d", c.name, seed)
+			cells = append(cells, run(name, func() *scenario.Scenario {
 				top := c.build()
 				top.Seed = seed
 				return &scenario.Scenario{Topology: top, Duration: duration, Warmup: warmup,
@@ -195,12 +196,12 @@ func judgeNeed(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	v.Figures = []suite.Figure{fig}
 	small := tenth[incastFlow][4]
 	v.Notes = []string{
-		fmt.Sprintf("Without PFC nothing is lost here: each switch has 12 MB for a queue, and what "+
-			"flows that begin at line rate pile up before DCQCN slows them down is less. So the "+
-			"second bar is the fourth. The paper does not tell what its switches give to a lossy "+
-			"queue. The fifth bar gives it 1/32 of what is free: then packets are lost, flows "+
-			"wait for their timeout of 67 ms, and the incast's 10th percentile is %.2f Gb/s.",
-			small),
+		fmt.Sprintf("Without PFC nothing is lost here: each switch has 12 MB for a queue, and "+
+			"what flows that begin at line rate pile up before DCQCN slows them down is less. "+
+			"So the second bar is the fourth. The paper does not tell what its switches give to "+
+			"a lossy queue. The fifth bar gives it 1/32 of what is free: then packets are lost, "+
+			"flows wait for their timeout of 67 ms, and the incast's 10th percentile is %.2f "+
+			"Gb/s.", small),
 		"With a t_PFC of 24.47 KB a queue is longer than a t_ECN of 120 KB only if it is fed " +
 			"through more than four ports, so almost nothing is marked and PFC is on its own.",
 		"User requests follow the traces of the paper's data center, which are not published; " +

@@ -97,8 +97,8 @@ func judgeVictim(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	m := victimMedians(found)
 	printed := suite.Series{X: []float64{0, 2}, Y: []float64{10, 4.5}}
 	v.Claims = []suite.Claim{{
-		Text: "With no sender under T3 the victim gets far less than the 20 Gb/s that its uplink has " +
-			"left.", Paper: "10 Gb/s", Ours: m.Y[0], Unit: "Gb/s",
+		Text: "With no sender under T3 the victim gets far less than the 20 Gb/s that its uplink " +
+			"has left.", Paper: "10 Gb/s", Ours: m.Y[0], Unit: "Gb/s",
 		Rule: "median below 15 Gb/s", Holds: m.Y[0] < 15}}
 	for i := 1; i < len(m.X); i++ {
 		c := suite.Claim{Text: fmt.Sprintf("It gets less with %.0f than with %.0f.", m.X[i],

@@ -17,7 +17,8 @@ func dcqcnVictimRelieved() suite.Experiment {
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 1,
 		Shorter: "The paper's median is of 250 transfers of 250 MB. Here it is of 7 choices of " +
 			"ECMP of 80 ms each, of which the last 50 ms count. On real frames a run lasts 6 " +
-			"ms, in which the flows still come back from their start.",
+			"ms, in which the flows still come back from their start: that the victim does not " +
+			"fall is judged.",
 		Cells: func(o suite.Options) []suite.Cell { return victims(o, dcqcnOn, reliefTiming(o)) },
 		Judge: judgeRelief,
 	}
@@ -33,7 +34,7 @@ func reliefTiming(o suite.Options) timing {
 	return timing{draws: 7, duration: 80 * time.Millisecond, warmup: 30 * time.Millisecond}
 }
 
-func judgeRelief(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
+func judgeRelief(o suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	m := victimMedians(found)
 	alone, change := m.Y[0], 0.0 // in percent, the largest
 	text := fmt.Sprintf("the medians are %.2f", alone)
@@ -49,7 +50,11 @@ func judgeRelief(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			Paper: "no change", Ours: change, Unit: "%",
 			Rule: fmt.Sprintf("less than 5 %%; %s Gb/s", text), Holds: math.Abs(change) < 5},
 		{Text: "It does not fall.", Ours: fall, Unit: "%",
-			Rule: "no median is more than 5 % below that without senders under T3", Holds: fall > -5},
+			Rule:  "no median is more than 5 % below that without senders under T3",
+			Holds: fall > -5},
+	}
+	if o.Mode == suite.Real {
+		v.Claims = v.Claims[1:]
 	}
 	v.Figures = []suite.Figure{victimFigure("Figure 9: the victim with DCQCN", m, suite.Series{})}
 	v.Notes = []string{
