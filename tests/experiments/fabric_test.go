@@ -85,8 +85,8 @@ func fabricRow(t *testing.T, w *tabwriter.Writer, algorithm string, l load) {
 		r.Hash[:8])
 }
 
-// TestFabric: what the algorithms make of a whole fabric, in the numbers of 2 ms. Whoever changes an
-// algorithm, a switch or a NIC sees here what that does, and says in the commit why.
+// TestFabric: what the algorithms make of a whole fabric, in the numbers of 2 ms. Whoever changes
+// an algorithm, a switch or a NIC sees here what that does, and says in the commit why.
 func TestFabric(t *testing.T) {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
