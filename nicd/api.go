@@ -129,12 +129,13 @@ type State struct {
 
 // FlowStatus is one flow so far.
 type FlowStatus struct {
-	Name          string             `json:"name"`
-	QPN           ib.QPN             `json:"qpn"`
-	Messages      uint64             `json:"messages"` // completed
-	Failed        uint64             `json:"failed"`   // messages that ended with an error
-	Posted        uint64             `json:"posted"`
-	Missed        uint64             `json:"missed"`   // arrived and never posted: too many waited
+	Name     string `json:"name"`
+	QPN      ib.QPN `json:"qpn"`
+	Messages uint64 `json:"messages"` // completed
+	Failed   uint64 `json:"failed"`   // messages that ended with an error
+	Posted   uint64 `json:"posted"`
+	// Missed arrived and were never posted: too many waited, or the flow ended.
+	Missed        uint64             `json:"missed"`
 	FirstNs       int64              `json:"first_ns"` // post of the first message
 	LastNs        int64              `json:"last_ns"`  // completion of the latest
 	MCT           MCT                `json:"mct"`

@@ -28,7 +28,7 @@ func (s *observer) place(r QueueRef) (place, error) {
 // sample records queues. With the last sample everything that the switch counted is kept.
 func (s *observer) sample(r SampleRequest) (struct{}, error) {
 	var columns []daemon.Column
-	alone := r.Port != "" || len(r.Queues) == 0
+	alone := r.Port != ""
 	var one place
 	if alone {
 		var err error

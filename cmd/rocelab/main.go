@@ -78,6 +78,7 @@ func run(ctx context.Context, args []string) int {
 		faultCommand(), eventsCommand(), captureCommand(), showCommand(), clearCommand(),
 		topCommand(), checkCommand(), thresholdsCommand(), configCommand(), nicCommand(),
 		perfCommand(), pingCommand(), listCommand(papers.All), runCommand(papers.All),
+		sweepCommand(),
 		reportCommand())
 	for _, c := range root.Commands() {
 		refuseUnknown(c)

@@ -17,6 +17,7 @@ import (
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/deploy/report"
 	"github.com/rocelab/rocelab/deploy/suite"
+	"github.com/rocelab/rocelab/deploy/workload"
 )
 
 // runOptions are the flags of 'rocelab run'.
@@ -30,11 +31,12 @@ type runOptions struct {
 func runCommand(all func() []suite.Experiment) *cobra.Command {
 	o := new(runOptions)
 	c := &cobra.Command{
-		Use:   "run ID...|all",
-		Short: "reproduce measurements of the papers",
+		Use:   "run ID...|all|FILE.yaml...",
+		Short: "reproduce measurements of the papers, or run scenarios of your own",
 		Long: `run reproduces measurements of the papers and prints for every claim the paper's
 number, ours, and whether the claim holds. 'rocelab list' tells what there is; an ID may be a
-pattern, as 'dcqcn-*', and all is everything that runs in the mode.
+pattern, as 'dcqcn-*', and all is everything that runs in the mode. A file is a scenario of your
+own: docs/experiments.md says what can stand in it, deploy/scenarios has some to start from.
 
 With --out the numbers, the report and every finished run are kept in a folder. The same command
 again goes on where it was interrupted, and runs nothing twice that the same version has run.
@@ -47,6 +49,12 @@ called wrongly.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, all(), args) },
 	}
+	o.flags(c)
+	return c
+}
+
+// flags are those of everything that runs experiments.
+func (o *runOptions) flags(c *cobra.Command) {
 	s, f := &o.suite, c.Flags()
 	f.BoolVar(&o.virtual, "virtual", false, "in virtual time (the default)")
 	f.BoolVar(&o.real, "real", false, "on real frames over AF_XDP, one run at a time; needs root")
@@ -60,7 +68,6 @@ called wrongly.`,
 	f.StringVarP(&s.Dir, "out", "o", "", "`folder` for numbers, report and finished runs")
 	f.BoolVar(&s.Fresh, "fresh", false, "run also what the folder has already")
 	f.BoolVarP(&o.asJSON, "json", "j", false, "print JSON")
-	return c
 }
 
 func (o *runOptions) validate() error {
@@ -80,18 +87,29 @@ func (o *runOptions) validate() error {
 	return nil
 }
 
+// mode is virtual time, unless real frames are asked for.
+func (o *runOptions) mode() suite.Mode {
+	if o.real {
+		return suite.Real
+	}
+	return suite.Virtual
+}
+
 func (o *runOptions) run(c *cobra.Command, all []suite.Experiment, args []string) error {
 	if err := o.validate(); err != nil {
 		return usageError{err}
 	}
-	s := &o.suite
-	if s.Options.Mode = suite.Virtual; o.real {
-		s.Options.Mode = suite.Real
-	}
-	chosen, err := choose(all, s.Options.Mode, args)
+	chosen, err := choose(all, o.mode(), args)
 	if err != nil {
 		return statusError{err, exitFailed}
 	}
+	return o.execute(c, chosen)
+}
+
+// execute runs experiments and says what they show.
+func (o *runOptions) execute(c *cobra.Command, chosen []suite.Experiment) error {
+	s := &o.suite
+	s.Options.Mode = o.mode()
 	if o.real {
 		if err := lab.Preflight(); err != nil {
 			return statusError{err, exitFailed}
@@ -115,14 +133,26 @@ func (o *runOptions) run(c *cobra.Command, all []suite.Experiment, args []string
 	return judge(records)
 }
 
-// choose returns the experiments that the arguments name.
-func choose(all []suite.Experiment, m suite.Mode, args []string) ([]suite.Experiment, error) {
+// choose returns the experiments that the arguments name: those of the papers by ID, and files.
+func choose(all []suite.Experiment, m suite.Mode, args []string) (chosen []suite.Experiment,
+	err error) {
+	var ids []string
 	for _, arg := range args {
-		if strings.HasSuffix(arg, ".yaml") {
-			return nil, fmt.Errorf("%s: scenarios from files cannot be run yet", arg)
+		if !strings.HasSuffix(arg, ".yaml") {
+			ids = append(ids, arg)
+			continue
 		}
+		f, err := workload.Load(arg)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, f.Experiment())
 	}
-	return suite.Select(all, m, args)
+	if len(ids) == 0 {
+		return chosen, nil
+	}
+	named, err := suite.Select(all, m, ids)
+	return append(named, chosen...), err
 }
 
 // print tells what was found, and leaves the report beside the numbers.

@@ -45,7 +45,9 @@ var networkKinds = []network{
 	{"parking-lot", "three flows with two bottlenecks, [DCQCN] figure 20", noFlags,
 		func(s *shape) lab.Topology { return fabric.ParkingLot(s.name, s.links) }},
 	{"testbed", "four ToRs, four leaves, two spines, [DCQCN] figure 2",
-		func(f *pflag.FlagSet, s *shape) { f.IntVar(&s.hosts, "hosts-per-tor", 5, "hosts of a ToR") },
+		func(f *pflag.FlagSet, s *shape) {
+			f.IntVar(&s.hosts, "hosts-per-tor", 5, "hosts of a ToR")
+		},
 		func(s *shape) lab.Topology { return fabric.Testbed(s.name, s.hosts, s.links) }},
 	{"two-tier", "ToRs and leaves, [RDMA at scale] figure 8",
 		func(f *pflag.FlagSet, s *shape) { podFlags(f, &s.podsets, 2) },

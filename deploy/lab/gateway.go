@@ -64,6 +64,7 @@ func (t *Topology) Toward(from, to string) wire.MAC {
 // the settings for all switches is told at the first.
 func (t *Topology) validateNodes() (faults []daemon.Fault) {
 	told := make(map[daemon.Fault]bool)
+	common := false // the settings of all NICs have been judged
 	for i, n := range t.Nodes {
 		path := fmt.Sprintf("nodes[%d]", i)
 		add := func(at, format string, args ...any) {
@@ -77,8 +78,17 @@ func (t *Topology) validateNodes() (faults []daemon.Fault) {
 			if n.Gateway.IsValid() && !n.IPv4.Contains(n.Gateway) {
 				add(".gateway", "%v is not in %v", n.Gateway, n.IPv4.Masked())
 			}
-			for _, problem := range t.judgeNIC(n) {
-				add(".nic"+problem.Path, "%s", problem.Problem)
+			switch {
+			case !n.NIC.IsZero():
+				for _, problem := range t.judgeNIC(n) {
+					add(".nic"+problem.Path, "%s", problem.Problem)
+				}
+			case !common: // one for all that have nothing of their own
+				common = true
+				for _, problem := range t.judgeNIC(n) {
+					faults = append(faults, daemon.Fault{Path: "nic" + problem.Path,
+						Problem: problem.Problem})
+				}
 			}
 			continue
 		}

@@ -113,11 +113,8 @@ func (t *Topology) nicConfig(n Node) (c nicd.Config, err error) {
 	return c, nil
 }
 
-// judgeNIC judges what a host's NIC has of its own.
+// judgeNIC judges the settings of a host's NIC.
 func (t *Topology) judgeNIC(n Node) (faults []daemon.Fault) {
-	if n.NIC.IsZero() {
-		return nil
-	}
 	c, err := t.nicConfig(n)
 	if err != nil {
 		return []daemon.Fault{{Problem: err.Error()}}

@@ -8,6 +8,6 @@ import (
 
 // All lists every experiment, paper by paper.
 func All() []suite.Experiment {
-	return slices.Concat(dcqcnExperiments(), scaleExperiments(), qcnExperiments(), plusExperiments(),
-		ldcpExperiments(), fidelityExperiments())
+	return slices.Concat(dcqcnExperiments(), scaleExperiments(), qcnExperiments(),
+		plusExperiments(), ldcpExperiments(), fidelityExperiments())
 }

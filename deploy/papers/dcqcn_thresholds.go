@@ -48,7 +48,8 @@ func calculateThresholds(context.Context, suite.Env) (o suite.Outcome, err error
 		return o, err
 	}
 	o.Parameters = []result.Line{
-		{Name: "shared buffer", Value: "12 MB"}, {Name: "ports", Value: fmt.Sprint(s.Ports)},
+		{Name: "shared buffer", Value: fmt.Sprint(s.Buffer)},
+		{Name: "ports", Value: fmt.Sprint(s.Ports)},
 		{Name: "lossless priorities", Value: fmt.Sprint(s.Priorities)},
 		{Name: "MTU", Value: fmt.Sprintf("%d bytes", s.MTU)},
 		{Name: "beta", Value: fmt.Sprint(s.Beta)},

@@ -96,8 +96,8 @@ func judgeFidelity(found []suite.Outcome) (v suite.Verdict) {
 	fig := suite.Figure{Title: "Queue of the bottleneck",
 		X: suite.Axis{Label: "time", Unit: "ms"}, Y: suite.Axis{Label: "queue", Unit: "KB"}}
 	for _, o := range found {
-		v.Claims = append(v.Claims, suite.Claim{Text: "Run " + o.Cell + ": every sample and every " +
-			"counter is that of virtual time, and nothing was lost on the way.",
+		v.Claims = append(v.Claims, suite.Claim{Text: "Run " + o.Cell + ": every sample and " +
+			"every counter is that of virtual time, and nothing was lost on the way.",
 			Ours: failedChecks(o.Certificate), Unit: "failed checks",
 			Rule: "the certificate is VALID", Holds: o.Certificate.Valid})
 		fig.Curves = append(fig.Curves, suite.Curve{Name: fmt.Sprintf("%s, k = %.0f", o.Cell,

@@ -38,12 +38,18 @@ func Claims(w io.Writer, records []*suite.Record) error {
 				held++
 			}
 		}
+		printTables(out, r.Tables)
 	}
-	fmt.Fprintf(out, "\n%d of %d claims hold\n", held, all)
+	if all > 0 {
+		fmt.Fprintf(out, "\n%d of %d claims hold\n", held, all)
+	}
 	return out.Flush()
 }
 
 func sectionTitle(r *suite.Record) string {
+	if r.Paper == "" {
+		return fmt.Sprintf("%s (%s)", r.ID, r.Mode) // a user's own
+	}
 	return fmt.Sprintf("%s (%s %s, %s)", r.ID, r.Paper, r.Where, r.Mode)
 }
 

@@ -6,5 +6,9 @@
 // (Verdict). So cells run side by side on all cores, an interrupt loses only those under way, and
 // judging can be done again without running anything.
 //
+// A Suite runs experiments. Each cell is kept in a file of its own when it is finished, with what
+// it hangs on, and a later run of the same folder takes it from there. What an experiment shows
+// becomes a Record, which package report makes tables and pages of.
+//
 // Package papers has the experiments; package scenario runs traffic on a fabric for a cell.
 package suite

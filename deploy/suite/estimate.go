@@ -32,7 +32,7 @@ func (p *Progress) text(now time.Time) string {
 func (p *Progress) left(now time.Time) (left time.Duration, ok bool) {
 	work, longest := p.expected, time.Duration(0)
 	for experiment, n := range p.unknown {
-		one, known := p.usual(experiment)
+		one, known := p.usual(experiment, now)
 		if n > 0 && !known {
 			return 0, false
 		}
@@ -49,23 +49,42 @@ func (p *Progress) left(now time.Time) (left time.Duration, ok bool) {
 	return max(longest, work/time.Duration(max(1, p.jobs))), true
 }
 
-// usual is what a cell of an experiment takes: as others of it, or as others at all.
-func (p *Progress) usual(experiment string) (time.Duration, bool) {
-	if m := p.measured[experiment]; m != nil {
-		return m.get(), true
+// usual is what a cell of an experiment takes: as others of it, or as others at all, which have
+// ended or at least tell how far they are.
+func (p *Progress) usual(experiment string, now time.Time) (time.Duration, bool) {
+	its, any := p.measured[experiment], p.all
+	if its == nil {
+		its = new(mean)
 	}
-	return p.all.get(), p.all.n > 0
+	for _, r := range p.running {
+		if share, ok := r.passed(); ok && p.measured[r.job.key.Experiment] == nil {
+			all := time.Duration(float64(now.Sub(r.began)) / share)
+			if any.add(all); r.job.key.Experiment == experiment {
+				its.add(all)
+			}
+		}
+	}
+	if its.n > 0 {
+		return its.get(), true
+	}
+	return any.get(), any.n > 0
+}
+
+// passed is the share of a cell's virtual time that has passed, once it tells something: the first
+// moments of a run, when queues fill, are not like the others.
+func (r *running) passed() (share float64, ok bool) {
+	const enough = 0.05
+	share = float64(r.share.Load()) / millionths
+	return share, share >= enough
 }
 
 // rest is how long a cell will still run.
 func (p *Progress) rest(r *running, now time.Time) (time.Duration, bool) {
 	gone := now.Sub(r.began)
-	// The first moments of a run, when queues fill, tell little of the others.
-	const enough = 0.05
-	if share := float64(r.share.Load()) / millionths; share >= enough {
+	if share, ok := r.passed(); ok {
 		return time.Duration(float64(gone) * (1 - share) / share), true
 	}
-	all, known := p.usual(r.job.key.Experiment)
+	all, known := p.usual(r.job.key.Experiment, now)
 	if r.job.before != nil {
 		all, known = r.job.before.took(), true
 	}

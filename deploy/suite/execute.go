@@ -2,6 +2,9 @@ package suite
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -30,7 +33,23 @@ func (s *Suite) execute(
 	f := &finished{Key: j.key, CPUSeconds: (cpuTime(env.Mode) - used).Seconds(),
 		RealSeconds: time.Since(began).Seconds(), Outcome: o}
 	f.Outcome.Cell = j.key.Cell
-	return f, f.Outcome.check()
+	if err := f.Outcome.check(); err != nil {
+		return nil, err
+	}
+	if f.Outcome.Hash == "" {
+		f.Outcome.Hash, err = f.Outcome.hash()
+	}
+	return f, err
+}
+
+// hash is of what was found, for a cell in which nothing else happened.
+func (o *Outcome) hash() (string, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return "", fmt.Errorf("hash the outcome: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
 }
 
 // safely runs the cell; a panic is an error like any other, with where it was.

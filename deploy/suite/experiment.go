@@ -36,7 +36,7 @@ type Experiment struct {
 	// Cells lists the runs that it is made of.
 	Cells func(o Options) []Cell
 	// Judge is told what all cells found, in their order. It must not fail: a claim that cannot be
-	// judged does not hold.
+	// judged does not hold. All its numbers are finite.
 	Judge func(o Options, found []Outcome) Verdict
 }
 
@@ -59,9 +59,12 @@ func (o Options) Each(fn func(seed uint64)) {
 
 // Cell is one run.
 type Cell struct {
-	// Name is unique in its experiment and says which run it is: "senders=2 seed=1".
+	// Name is unique in its experiment and says which run it is: "senders=2 seed=1". By it an
+	// interrupted suite finds again what it has, so whatever shapes the run is in it, but for the
+	// mode, the first seed, Short and the dilation.
 	Name string
-	// Run does it. Of cells of Mode Real one runs at a time, of Virtual one on each core.
+	// Run does it. Of cells of Mode Real one runs at a time, of Virtual one on each core. It keeps
+	// to its goroutine, and returns soon when ctx is done.
 	Run func(ctx context.Context, env Env) (Outcome, error)
 }
 

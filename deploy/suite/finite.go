@@ -46,8 +46,8 @@ func (s *Series) check() error {
 
 // check refuses the same of a verdict, by the claim or the curve.
 func (v *Verdict) check() error {
-	if len(v.Claims) == 0 {
-		return fmt.Errorf("no claim")
+	if len(v.Claims) == 0 && len(v.Tables) == 0 {
+		return fmt.Errorf("neither a claim nor a table")
 	}
 	for _, c := range v.Claims {
 		if !finite(c.Ours) || c.Interval != nil && !finite(c.Interval[:]...) {

@@ -8,7 +8,8 @@ type Outcome struct {
 	Parameters []result.Line      `json:"parameters,omitempty"` // effective values, for the reader
 	Numbers    map[string]float64 `json:"numbers,omitempty"`    // finite
 	Series     map[string]Series  `json:"series,omitempty"`
-	// Hash is of everything that happened in the run: equal hashes are equal runs.
+	// Hash is of everything that happened in the run: equal hashes are equal runs. A cell in
+	// which nothing happens but this outcome, as a calculator's, leaves it empty.
 	Hash string `json:"hash,omitempty"`
 	// Certificate of a run on real frames, which has been compared with its twin in virtual time.
 	Certificate *result.Certificate `json:"certificate,omitempty"`
@@ -24,9 +25,17 @@ type Series struct {
 // Verdict is what an experiment shows.
 type Verdict struct {
 	Claims  []Claim  `json:"claims"`
+	Tables  []Table  `json:"tables,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
 	// Notes say why we differ where we do, and what the model leaves out. Sentences.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Table is numbers side by side. Every row has as many cells as there are columns.
+type Table struct {
+	Title   string     `json:"title"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
 }
 
 // Claim is a sentence of the paper with its evidence.

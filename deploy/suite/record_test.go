@@ -81,6 +81,10 @@ func TestSelect(t *testing.T) {
 	}
 	all[3].Modes = []Mode{Real}
 	all[0].Modes = []Mode{Virtual, Real}
+	if _, err := Select(all[:0], Real, []string{All}); err == nil ||
+		err.Error() != "no experiment runs in mode real" {
+		t.Errorf("all of none: %v", err)
+	}
 	for _, c := range []struct {
 		mode     Mode
 		patterns string
@@ -136,6 +140,12 @@ func TestEstimate(t *testing.T) {
 	if text := p.text(now); text != "2/12 cells, 0:10: a x, b y" {
 		t.Errorf("knowing nothing: %q", text)
 	}
+	first.share.Store(millionths / 2)
+	// All take 20 s, as the first will: eight of them, and 10 s of each that runs, over two.
+	if left, ok := p.left(now); !ok || left != 90*time.Second {
+		t.Errorf("knowing the share of the first: %v %v", left, ok)
+	}
+	first.share.Store(0)
 	p.measured["a"] = &mean{sum: 60 * time.Second, n: 2}
 	p.all = *p.measured["a"]
 	second.share.Store(millionths / 4)

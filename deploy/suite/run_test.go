@@ -156,6 +156,21 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestHash: it is of what the cells say happened, or else of what they found.
+func TestHash(t *testing.T) {
+	hashes := map[string]string{}
+	for name, o := range map[string]Outcome{"a hash": {Hash: "x"}, "another": {Hash: "y"},
+		"a number": {Numbers: map[string]float64{"n": 1}},
+		"2":        {Numbers: map[string]float64{"n": 2}}} {
+		f := fake{run: func(string) (Outcome, error) { return o, nil }}
+		h := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0].Hash
+		if other, ok := hashes[h]; ok {
+			t.Errorf("%s and %s have the same hash", name, other)
+		}
+		hashes[h] = name
+	}
+}
+
 // TestRealCellsRunAlone: a lab on real frames needs the machine for itself.
 func TestRealCellsRunAlone(t *testing.T) {
 	var mu sync.Mutex
@@ -270,15 +285,15 @@ func TestFailure(t *testing.T) {
 			t.Errorf("%s: the other experiment: %+v", name, records[1])
 		}
 		bad.names()
-		run(t, s2(s))
+		run(t, anew(s))
 		if names := bad.names(); len(names) != 1 {
 			t.Errorf("%s: ran again: %v, want the failed cell alone", name, names)
 		}
 	}
 }
 
-// s2 is the same suite for another run.
-func s2(s *Suite) *Suite {
+// anew is the same suite for another run.
+func anew(s *Suite) *Suite {
 	return &Suite{Experiments: s.Experiments, Options: s.Options, Dir: s.Dir}
 }
 
@@ -287,7 +302,7 @@ func TestJudgeFails(t *testing.T) {
 		"out of range": func(_ Options, found []Outcome) Verdict {
 			return Verdict{Claims: make([]Claim, len(found[99].Cell))}
 		},
-		"no claim": func(Options, []Outcome) Verdict { return Verdict{} },
+		"neither a claim": func(Options, []Outcome) Verdict { return Verdict{} },
 		`claim "c": our value is NaN`: func(Options, []Outcome) Verdict {
 			return Verdict{Claims: []Claim{{Text: "c", Ours: math.NaN()}}}
 		},
@@ -355,7 +370,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	f.names()
 	f.run = nil
-	if records := run(t, s2(s)); len(records) != 2 || !records[1].Holds() {
+	if records := run(t, anew(s)); len(records) != 2 || !records[1].Holds() {
 		t.Errorf("afterwards: %+v", records)
 	}
 	if names := f.names(); len(names) != 5 {

@@ -45,7 +45,10 @@ func Select(all []Experiment, m Mode, patterns []string) ([]Experiment, error) {
 }
 
 func unknown(all []Experiment, m Mode, pattern string) error {
-	if strings.ContainsAny(pattern, "*?[") || pattern == All {
+	if pattern == All {
+		return fmt.Errorf("no experiment runs in mode %s", m)
+	}
+	if strings.ContainsAny(pattern, "*?[") {
 		return fmt.Errorf("no experiment of mode %s is like %s", m, pattern)
 	}
 	var near []string

@@ -117,12 +117,11 @@ func TestSamplesOfManyQueues(t *testing.T) {
 	}
 }
 
-// TestSampleRefuses: queues that are not there, and no queue at all.
+// TestSampleRefuses: queues that are not there.
 func TestSampleRefuses(t *testing.T) {
 	b := newStar(t, 2, nil)
 	sample := daemon.SampleRequest{IntervalNs: 100, Count: 1}
 	for name, r := range map[string]switchd.SampleRequest{
-		"no queue":     {SampleRequest: sample},
 		"unknown port": {SampleRequest: sample, Queues: []switchd.QueueRef{{Port: "swp9"}}},
 		"unknown queue": {SampleRequest: sample, Queues: []switchd.QueueRef{{Port: "swp1",
 			Queue: 8}}},

@@ -293,4 +293,13 @@ func TestHistogram(t *testing.T) {
 	if m := h.Quantile(0.99); m < 990 || m > 999 || h.Mean() != 499 || h.Max != 999 {
 		t.Errorf("p99 %v, mean %v, max %v", m, h.Mean(), h.Max)
 	}
+	var few Histogram
+	for _, d := range []time.Duration{1, 2, 3} {
+		few.Add(d)
+	}
+	for q, want := range map[float64]time.Duration{0: 1, 0.3: 1, 0.5: 2, 0.9: 3, 1: 3} {
+		if got := few.Quantile(q); got != want {
+			t.Errorf("quantile %v of 1, 2, 3 is %d, want %d", q, got, want)
+		}
+	}
 }

@@ -48,7 +48,7 @@ type FlowStats struct {
 	Completed uint64     // messages acknowledged in full
 	Bytes     unit.Bytes // of those
 	Failed    uint64     // messages that ended with an error
-	Missed    uint64     // messages that arrived and were never posted, since Backlog was full
+	Missed    uint64     // arrived and never posted: Backlog was full, or the flow ended
 	First     unit.Time  // post of the first message
 	Last      unit.Time  // completion of the latest
 	Status    qp.Status  // of the first failure

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"math"
 	"math/bits"
 	"time"
 )
@@ -57,7 +58,7 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	if h.Count == 0 {
 		return 0
 	}
-	rank, seen := uint64(q*float64(h.Count)), uint64(0)
+	rank, seen := uint64(math.Ceil(q*float64(h.Count))), uint64(0)
 	for i, n := range h.buckets {
 		if seen += n; seen > 0 && seen >= rank {
 			return min(upper(i), h.Max)

@@ -34,7 +34,7 @@ type sink struct {
 	held   []*flow // that wait for messages
 }
 
-// holds has a flow wait for messages, in place of those that do so no more.
+// holds has a flow wait for messages. Those that are done are forgotten.
 func (s *sink) holds(f *flow) {
 	s.held = slices.DeleteFunc(s.held, func(f *flow) bool { return f.stats.Done })
 	s.held = append(s.held, f)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +49,7 @@ func TestShort(t *testing.T) {
 	golden(t, filepath.Join("testdata", "short.txt"), table.String())
 }
 
-// golden compares line by line, so that what moved can be seen.
+// golden tells of each claim that moved, came or went.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	if *update {
@@ -59,17 +61,37 @@ func golden(t *testing.T, name, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, was := strings.Split(got, "\n"), strings.Split(string(text), "\n")
-	for i := range max(len(is), len(was)) {
-		var one, other string
-		if i < len(is) {
-			one = is[i]
+	is, was := claims(got), claims(string(text))
+	for _, claim := range slices.Sorted(maps.Keys(is)) {
+		if before, ok := was[claim]; !ok {
+			t.Errorf("%s has no %s\n%s", name, claim, is[claim])
+		} else if before != is[claim] {
+			t.Errorf("%s\nwas %s\nis  %s", claim, before, is[claim])
 		}
-		if i < len(was) {
-			other = was[i]
-		}
-		if one != other {
-			t.Errorf("line %d of %s:\n%s\nis now\n%s", i+1, name, other, one)
+		delete(was, claim)
+	}
+	for _, claim := range slices.Sorted(maps.Keys(was)) {
+		t.Errorf("%s has %s, which is no more", name, claim)
+	}
+	if !t.Failed() && got != string(text) {
+		t.Errorf("the order of %s is another: with -update it is as it should be", name)
+	}
+}
+
+// claims reads the table: the number of each claim, by its experiment and text.
+func claims(table string) map[string]string {
+	numbers := map[string]string{}
+	id, claim := "", ""
+	for line := range strings.Lines(table) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "    "):
+			numbers[claim] += strings.TrimSpace(line)
+		case strings.HasPrefix(line, "  "):
+			claim = id + ": " + strings.TrimSpace(line)
+		default:
+			id = line
 		}
 	}
+	return numbers
 }
