@@ -16,7 +16,8 @@ import (
 
 // ldcpExperiments are those of [LDCP]. The draft prints no numbers: its claims are sentences.
 func ldcpExperiments() []suite.Experiment {
-	return []suite.Experiment{ldcpSteadyQueue()}
+	return []suite.Experiment{ldcpSteadyQueue(), ldcpFastStart(), ldcpIncast(),
+		ldcpDelayedAck(), ldcpPCC()}
 }
 
 // ldcpMarking are K_min, K_max, P_max and K of [LDCP] 2.1 and 2.3, which the draft leaves open.
@@ -34,7 +35,8 @@ type ldcpMarking struct {
 
 var ldcpMarks = ldcpMarking{5 * unit.KB, 50 * unit.KB, 100, 50 * unit.KB}
 
-// ldcpBuffer is what a port may store, buf_max of [LDCP] 2.1.
+// ldcpBuffer is what the frames of one ingress port may take, in place of buf_max of [LDCP] 2.1,
+// which is an egress port's.
 const ldcpBuffer = 1 * unit.MB
 
 // ldcpStar is hosts on 40 Gb/s with a round trip of 10 us, base_rtt of the algorithm's defaults,
