@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/deploy/scenario"
 	"github.com/rocelab/rocelab/deploy/suite"
 	"github.com/rocelab/rocelab/nicd"
@@ -16,6 +17,7 @@ type fastStart struct {
 	long  int // flows
 	short int
 	begin time.Duration // of the first short flow
+	marks ldcpMarking
 }
 
 // fastStartGap is between the beginnings of two short flows, each of which brings 50 KB, an
@@ -37,16 +39,28 @@ func ldcpFastStart() suite.Experiment {
 				short, begin, o.Seeds = 2, time.Millisecond, 1
 			}
 			o.Each(func(seed uint64) {
-				for _, f := range []fastStart{{fastAlone, 0, short, begin},
-					{fastBeside, 2, short, begin}} {
+				for _, f := range []fastStart{{fastAlone, 0, short, begin, ldcpMarks},
+					{fastBeside, 2, short, begin, ldcpMarks}} {
 					cells = append(cells, f.cell(seed))
 				}
 			})
+			if o.Mode == suite.Virtual && !o.Short {
+				for _, k := range fastThresholds {
+					m := ldcpMarks
+					m.k = k
+					cells = append(cells, fastStart{fastBesideK(k), 2, short, begin, m}.cell(o.Seed))
+				}
+			}
 			return cells
 		},
 		Judge: judgeFastStart,
 	}
 }
+
+// fastThresholds are other values of K, above which first packets are dropped.
+var fastThresholds = []unit.Bytes{10 * unit.KB, 20 * unit.KB}
+
+func fastBesideK(k unit.Bytes) string { return fmt.Sprintf("%s, K=%d", fastBeside, k) }
 
 const (
 	fastAlone  = "alone"
@@ -63,7 +77,7 @@ const (
 
 func (f fastStart) cell(seed uint64) suite.Cell {
 	return run(fmt.Sprintf("%s seed=%d", f.name, seed), func() *scenario.Scenario {
-		s := &scenario.Scenario{Topology: ldcpStar(4, ldcpControl, ldcpMarks, seed),
+		s := &scenario.Scenario{Topology: ldcpStar(4, ldcpControl, f.marks, seed),
 			Flows:  scenario.Many("h4", nicd.FlowRequest{}, hostNames(f.long)...),
 			Queues: bottleneck(4), Warmup: f.begin, Interval: 50 * time.Microsecond,
 			Duration: f.begin + time.Duration(f.short)*fastStartGap}
@@ -136,6 +150,16 @@ func judgeFastStart(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			Curves: curves(named(found, fastBeside)[0], of.name)}
 		v.Figures = append(v.Figures, fig)
 	}
-	v.Notes = append(ldcpNotes(), "A short flow is 48 packets, all of them in its initial window.")
+	v.Notes = append(ldcpNotes(), "A short flow is 48 packets, all of them in its initial window. "+
+		"They fill the queue up to K = K_max, where every packet of the long flows is marked: "+
+		"these lose about three times what the short flow takes, and are back after 150 us.")
+	for _, k := range fastThresholds {
+		if some := named(found, fastBesideK(k)); len(some) > 0 {
+			n := some[0].Numbers
+			v.Notes = append(v.Notes, fmt.Sprintf("With K = %d KB the long flows have %.2f Gb/s of "+
+				"%.2f during, and the median completion is %.1f us.", k/unit.KB, n[fastDuring],
+				n[fastBefore], n[fastMedian]))
+		}
+	}
 	return v
 }

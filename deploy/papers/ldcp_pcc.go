@@ -22,9 +22,13 @@ func ldcpPCC() suite.Experiment {
 				n = 2
 			}
 			o.Each(func(seed uint64) {
-				for _, r := range []ldcpRun{{cellPCC, n, probeControl, ldcpMarks},
+				runs := []ldcpRun{{cellPCC, n, probeControl, ldcpMarks},
 					{cellLDCP, n, ldcpControl, ldcpMarks},
-					{cellDCQCN, n, dcqcnControl, dcqcnMarks}} {
+					{cellDCQCN, n, dcqcnControl, dcqcnMarks}}
+				if o.Mode == suite.Virtual && !o.Short {
+					runs = append(runs, pccSweep(n)...)
+				}
+				for _, r := range runs {
 					cells = append(cells, r.cell(o, seed))
 				}
 			})
@@ -32,6 +36,20 @@ func ldcpPCC() suite.Experiment {
 		},
 		Judge: judgeLDCPPCC,
 	}
+}
+
+// pccBetas are smaller decreases by a CNP.
+var pccBetas = []float64{0.25, 0.125}
+
+func pccCell(beta float64) string { return fmt.Sprintf("%s, beta=%v", cellPCC, beta) }
+
+func pccSweep(n int) (runs []ldcpRun) {
+	for _, beta := range pccBetas {
+		c := probeControl
+		c.Params = map[string]any{"beta": beta}
+		runs = append(runs, ldcpRun{pccCell(beta), n, c, ldcpMarks})
+	}
+	return runs
 }
 
 func judgeLDCPPCC(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
@@ -59,6 +77,16 @@ func judgeLDCPPCC(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	}
 	v.Figures = []suite.Figure{fig}
 	v.Notes = append(ldcpNotes(), "The decrease is meant for every CNP, and a CNP for every mark: "+
-		"receivers of the variant hold none back. DCQCN's have 50 us between two.")
+		"receivers of the variant hold none back. DCQCN's have 50 us between two.",
+		"A rate falls with each CNP but does not stop what is on its way, as a window does: "+
+			"decreases come late, and the link runs empty. How often hangs on beta.")
+	for _, beta := range pccBetas {
+		if some := named(found, pccCell(beta)); len(some) > 0 {
+			use, _ := meanOf(found, pccCell(beta), ldcpUse)
+			queue, _ := meanOf(found, pccCell(beta), ldcpMean)
+			v.Notes = append(v.Notes, fmt.Sprintf("With beta = %v in place of 1/2 it is %.1f %% and "+
+				"%.1f KB.", beta, use, queue))
+		}
+	}
 	return v
 }

@@ -102,6 +102,10 @@ func (l ldcpRun) cell(o suite.Options, seed uint64) suite.Cell {
 			Queues:   bottleneck(l.senders + 1),
 			Duration: 40 * time.Millisecond, Warmup: 20 * time.Millisecond,
 			Interval: 20 * time.Microsecond}
+		if l.control.Algorithm == probeControl.Algorithm {
+			// A CNP stands for a mark, [LDCP] 3.2: none is held back.
+			s.Topology.NIC.CNPInterval = new(time.Duration)
+		}
 		if o.Mode == suite.Real {
 			s.Duration, s.Warmup = 3*time.Millisecond, time.Millisecond
 		}
