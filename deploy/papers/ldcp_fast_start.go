@@ -48,7 +48,8 @@ func ldcpFastStart() suite.Experiment {
 				for _, k := range fastThresholds {
 					m := ldcpMarks
 					m.k = k
-					cells = append(cells, fastStart{fastBesideK(k), 2, short, begin, m}.cell(o.Seed))
+					f := fastStart{fastBesideK(k), 2, short, begin, m}
+					cells = append(cells, f.cell(o.Seed))
 				}
 			}
 			return cells
@@ -134,7 +135,8 @@ func judgeFastStart(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		"at most 25 us: a round trip of 10 us, 10.5 us for its packets and a fifth",
 		func(x float64) bool { return x > 0 && x <= 25 })
 	claim(fastBeside, "Beside two long flows none waits for a timeout, since the last of its "+
-		"first packets is ECN-capable: longest.", fastLast, "us", "below 1 ms; the timeout is 67 ms",
+		"first packets is ECN-capable: longest.", fastLast, "us",
+		"below 1 ms; the timeout is 67 ms",
 		func(x float64) bool { return x > 0 && x < 1000 })
 	claim(fastBeside, "Short flows are dropped above K.", fastFirst, "frames", "some",
 		func(x float64) bool { return x > 0 })
@@ -150,14 +152,14 @@ func judgeFastStart(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			Curves: curves(named(found, fastBeside)[0], of.name)}
 		v.Figures = append(v.Figures, fig)
 	}
-	v.Notes = append(ldcpNotes(), "A short flow is 48 packets, all of them in its initial window. "+
+	v.Notes = append(ldcpNotes(), "A short flow is 48 packets, all in its initial window. "+
 		"They fill the queue up to K = K_max, where every packet of the long flows is marked: "+
 		"these lose about three times what the short flow takes, and are back after 150 us.")
 	for _, k := range fastThresholds {
 		if some := named(found, fastBesideK(k)); len(some) > 0 {
 			n := some[0].Numbers
-			v.Notes = append(v.Notes, fmt.Sprintf("With K = %d KB the long flows have %.2f Gb/s of "+
-				"%.2f during, and the median completion is %.1f us.", k/unit.KB, n[fastDuring],
+			v.Notes = append(v.Notes, fmt.Sprintf("With K = %d KB the long flows have %.2f of "+
+				"%.2f Gb/s during, and the median completion is %.1f us.", k/unit.KB, n[fastDuring],
 				n[fastBefore], n[fastMedian]))
 		}
 	}

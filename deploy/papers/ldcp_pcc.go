@@ -84,8 +84,8 @@ func judgeLDCPPCC(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		if some := named(found, pccCell(beta)); len(some) > 0 {
 			use, _ := meanOf(found, pccCell(beta), ldcpUse)
 			queue, _ := meanOf(found, pccCell(beta), ldcpMean)
-			v.Notes = append(v.Notes, fmt.Sprintf("With beta = %v in place of 1/2 it is %.1f %% and "+
-				"%.1f KB.", beta, use, queue))
+			v.Notes = append(v.Notes, fmt.Sprintf("With beta = %v in place of 1/2 it is "+
+				"%.1f %% and %.1f KB.", beta, use, queue))
 		}
 	}
 	return v

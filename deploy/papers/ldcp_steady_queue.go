@@ -39,7 +39,8 @@ func ldcpSteadyCells(o suite.Options) (cells []suite.Cell) {
 	if o.Mode == suite.Real {
 		n, o.Seeds = 2, 1
 	}
-	runs := []ldcpRun{{cellLDCP, n, ldcpControl, ldcpMarks}, {cellDCQCN, n, dcqcnControl, dcqcnMarks}}
+	runs := []ldcpRun{{cellLDCP, n, ldcpControl, ldcpMarks},
+		{cellDCQCN, n, dcqcnControl, dcqcnMarks}}
 	o.Each(func(seed uint64) {
 		for _, r := range runs {
 			cells = append(cells, r.cell(o, seed))

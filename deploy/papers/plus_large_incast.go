@@ -96,9 +96,7 @@ func (p plusIncast) large(o suite.Options) suite.Cell {
 					MessageBytes: 2, Depth: 1, StartNs: s.Warmup.Nanoseconds()}})
 		}
 		s.Probes = []scenario.Probe{{At: s.Warmup, Look: clearWatermarks},
-			{At: s.Duration, Look: func(ctx context.Context, node func(string) daemon.Caller) error {
-				return node("sw0").Call(ctx, http.MethodGet, "/v1/state", nil, &end)
-			}}}
+			{At: s.Duration, Look: readState(&end)}}
 		return s
 	}, func(r *scenario.Run, out *suite.Outcome) {
 		var times []float64
@@ -112,6 +110,13 @@ func (p plusIncast) large(o suite.Options) suite.Cell {
 		out.Numbers[plusSize] = float64(p.flows())
 		out.Series[plusQueue] = over(r, scaled(r.QueueBytes(0), 1e-3))
 	})
+}
+
+// readState reads all that a switch sw0 tells of itself.
+func readState(to *switchd.State) func(context.Context, func(string) daemon.Caller) error {
+	return func(ctx context.Context, node func(string) daemon.Caller) error {
+		return node("sw0").Call(ctx, http.MethodGet, "/v1/state", nil, to)
+	}
 }
 
 // clearWatermarks lets the maxima of a switch sw0 begin anew.
