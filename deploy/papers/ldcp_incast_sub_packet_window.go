@@ -110,7 +110,8 @@ func judgeLDCPIncast(o suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	v.Notes = append(ldcpNotes(), "Neither has PFC; what comes in by one port may take 1 MB. "+
 		"With gamma = 1/8 5,000 flows at the least window are 625 packets in each round trip, of "+
 		"which the link carries 46 in 10 us: the round trip grows until it has them all.",
-		"In 20 ms each of 5,000 flows has 18 packets, and a window grows by gamma with each that "+
-			"is not marked: few are decided by so few, and the shares stay apart.")
+		"Beneath a packet a window moves by gamma = 1/8 and by halves, so that at any moment "+
+			"flows differ by up to eight times. 20 ms even that out in part: each of 100 flows "+
+			"has 900 packets in them, each of 5,000 has 18.")
 	return v
 }
