@@ -57,7 +57,7 @@ func (p qcnPhases) end(phase int) (sum time.Duration) {
 func (f qcnFigure) timing(o suite.Options) (p qcnPhases, interval time.Duration) {
 	switch {
 	case o.Mode == suite.Real:
-		return qcnPhases{150 * time.Millisecond, 150 * time.Millisecond, 150 * time.Millisecond},
+		return qcnPhases{100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond},
 			time.Millisecond
 	case o.Short:
 		return qcnPhases{time.Second, time.Second, time.Second}, 5 * time.Millisecond
@@ -71,7 +71,7 @@ func (f qcnFigure) experiment(id string) suite.Experiment {
 		Title: fmt.Sprintf("Queue and utilisation with %s and an RTT of %v while the service rate "+
 			"drops from 0.95 to 0.2 Gb/s and rises again.", plural(f.sources, "source"), f.rtt),
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3,
-		Shorter: "On real frames the service rate is low for 0.15 s, not 3.7 s, as long as it is " +
+		Shorter: "On real frames the service rate is low for 0.1 s, not 3.7 s, as long as it is " +
 			"high before and after: too short to settle, so that only the match with virtual " +
 			"time is judged there.",
 		Cells: func(o suite.Options) (cells []suite.Cell) {
@@ -100,7 +100,7 @@ func (f qcnFigure) scenario(p qcnPhases, interval time.Duration, seed uint64) *s
 	t := fabric.Star("qcn", f.sources+1, fabric.Links{Rate: unit.GbPerSecond, Delay: f.rtt / 2})
 	// The rate limiter of the switch is the wire to the receiver.
 	out := &t.Links[f.sources]
-	out.Rate, out.Delay = qcnFast, time.Microsecond
+	out.Rate = qcnFast
 	t.Faults = []lab.Fault{{At: p.end(0), For: p[1], Port: out.Endpoints[1],
 		Fault: fault.Spec{Kind: fault.Rate, Rate: qcnSlow}}}
 	t.Seed = seed
