@@ -15,11 +15,11 @@ func ldcpPCC() suite.Experiment {
 	return suite.Experiment{ID: "ldcp-pcc", Paper: ldcp, Where: "section 3.2",
 		Title: "LDCP by RTT probes and CNPs beside LDCP by acknowledgements, and DCQCN.",
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 1,
-		Shorter: "On real frames 2 flows for 3 ms.",
+		Shorter: "On real frames 4 flows for 8 ms.",
 		Cells: func(o suite.Options) (cells []suite.Cell) {
 			n := 8
 			if o.Mode == suite.Real {
-				n = 2
+				n = 4
 			}
 			o.Each(func(seed uint64) {
 				runs := []ldcpRun{{cellPCC, n, probeControl, ldcpMarks},

@@ -25,7 +25,7 @@ func ldcpSteadyQueue() suite.Experiment {
 	return suite.Experiment{ID: "ldcp-steady-queue", Paper: ldcp, Where: "section 2.2",
 		Title: "Queue and utilisation of 8 flows into 40 Gb/s without PFC, beside DCQCN.",
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3,
-		Shorter: "On real frames 2 flows for 3 ms, without the sweep.",
+		Shorter: "On real frames 4 flows for 8 ms, without the sweep.",
 		Cells:   ldcpSteadyCells, Judge: judgeLDCPSteady}
 }
 
@@ -37,7 +37,7 @@ const (
 func ldcpSteadyCells(o suite.Options) (cells []suite.Cell) {
 	n := 8
 	if o.Mode == suite.Real {
-		n, o.Seeds = 2, 1
+		n, o.Seeds = 4, 1
 	}
 	runs := []ldcpRun{{cellLDCP, n, ldcpControl, ldcpMarks},
 		{cellDCQCN, n, dcqcnControl, dcqcnMarks}}
@@ -108,7 +108,7 @@ func (l ldcpRun) cell(o suite.Options, seed uint64) suite.Cell {
 			s.Topology.NIC.CNPInterval = new(time.Duration)
 		}
 		if o.Mode == suite.Real {
-			s.Duration, s.Warmup = 3*time.Millisecond, time.Millisecond
+			s.Duration, s.Warmup = 8*time.Millisecond, 4*time.Millisecond
 		}
 		return s
 	}, measureLDCP)

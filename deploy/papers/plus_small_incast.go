@@ -17,7 +17,7 @@ func plusSmallIncast() suite.Experiment {
 	e := suite.Experiment{ID: "plus-small-incast", Paper: dcqcnPlus, Where: "figures 6 to 8",
 		Title: "How long incasts of 2, 10 and 60 flows into 10 Gb/s take to converge.",
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 1,
-		Shorter: "On real frames, and in the short set, there is 2:1 alone, for 10 and 150 ms."}
+		Shorter: "On real frames, and in the short set, there is 2:1 alone, for 60 and 150 ms."}
 	e.Cells = func(o suite.Options) (cells []suite.Cell) {
 		o.Each(func(seed uint64) {
 			for _, control := range controls {
@@ -63,7 +63,7 @@ func (p plusIncast) small(o suite.Options) suite.Cell {
 	duration := 600 * time.Millisecond
 	switch {
 	case o.Mode == suite.Real:
-		duration = 12 * time.Millisecond
+		duration = 60 * time.Millisecond
 	case o.Short:
 		duration = 150 * time.Millisecond
 	}
