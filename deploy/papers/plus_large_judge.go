@@ -108,8 +108,8 @@ func plusNotes(found []suite.Outcome) []string {
 		fmt.Sprintf("With mlx5's dce_tcp_rtt of 1 us as the timer of alpha DCQCN does not "+
 			"converge with 80 flows either: %.0f KB. We take 55 us, which the thesis gives.", fast),
 		"The receiver of DCQCN and of the imitation makes a CNP each microsecond at most, as the " +
-			"thesis measured it. With the 4 us that its maker sets, neither converged with 400 " +
-			"flows in 1.5 s. All flows start at once; in the thesis within a second.",
+			"thesis measured it; it does not say that the 4 us that the maker sets were set " +
+			"back. All flows start at once; in the thesis within a second.",
 		"Latency is half of the time from the post of two bytes to their acknowledgement.",
 	}
 	for _, o := range plusAdaptive.of(found, 0) {
