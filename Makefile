@@ -12,7 +12,7 @@ OUT      ?= demo-out
 PAPERS   ?= experiments-out
 
 # What `make test` promises that its machine has: a test that lacks one of these fails.
-FEATURES := root,xdp,netns,tshark,tcpdump,promtool,prometheus,chromium,clang,ip,rxe
+FEATURES := root,xdp,netns,tshark,tcpdump,promtool,prometheus,chromium,clang,ip,rxe,qemu-aarch64,amd64v3
 LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 .PHONY: help

@@ -12,6 +12,7 @@ want promtool prometheus
 want chromium chromium
 want ip iproute2
 want qemu-system-x86_64 qemu-system-x86
+want qemu-aarch64 qemu-user
 want xz xz-utils
 [ -e /usr/include/bpf/bpf_helpers.h ] || need+=(libbpf-dev)
 [ ${#need[@]} -eq 0 ] && exit 0

@@ -21,6 +21,13 @@ import (
 // the next CNP finds alpha at its initial value, as for hardware that keeps a rate limiter only
 // for limited flows ([DCQCN] 3.3, "Hardware implementation").
 //
+// The paper says twice how long fast recovery lasts. Its text, QCN, and equation 8 of its model
+// have F rounds of it: (1-p)^(FB) there is the chance that F rounds went by without a mark. Figure
+// 7 counts a round and then compares, max(T,BC) < F, so that the F-th round is of additive increase
+// already and F-1 are of fast recovery. We do what the figure says, which is the algorithm; the
+// fluid model does what its equation says. Hyper increase begins by the same rule when both
+// counters are past F, in their round F+1; i is how far the lesser is past it, as QCN eq 7 counts.
+//
 // Alpha acts on nothing but the next CNP. Its timer therefore asks for no wake-up: the decays
 // that fell due are applied, each at its own deadline, before the next event is handled.
 type DCQCN struct {

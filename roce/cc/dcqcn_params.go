@@ -52,16 +52,19 @@ func newDCQCNParams(preset string) Params {
 	if flows, ok := imitated(preset); ok {
 		return imitation(flows)
 	}
-	if preset == "mlx5" {
+	switch preset {
+	case "mlx5":
 		return mlx5()
+	case "strawman":
+		return strawman()
 	}
 	return sigcomm15()
 }
 
-// dcqcnPresets are the paper's, hardware's, and for each experiment of [DCQCN+] section 6.3 its
-// imitation by parameters, named by how many flows there are in all.
-var dcqcnPresets = []string{"sigcomm15", "mlx5", "plus_80", "plus_160", "plus_240", "plus_320",
-	"plus_400", "plus_480", "plus_560", "plus_640", "plus_720"}
+// dcqcnPresets are the paper's, hardware's, what the paper began with, and for each experiment of
+// [DCQCN+] section 6.3 its imitation by parameters, named by how many flows there are in all.
+var dcqcnPresets = []string{"sigcomm15", "mlx5", "strawman", "plus_80", "plus_160", "plus_240",
+	"plus_320", "plus_400", "plus_480", "plus_560", "plus_640", "plus_720"}
 
 // imitated is how many flows an imitation of DCQCN+ is for.
 func imitated(preset string) (flows int, ok bool) {
@@ -94,6 +97,15 @@ func sigcomm15() *DCQCNParams {
 		RateAI: 40 * unit.MbPerSecond, RateHAI: 400 * unit.MbPerSecond,
 		MinRate: unit.MbPerSecond, ClampTarget: ClampAlways,
 	}
+}
+
+// strawman is what [DCQCN] 5.2 begins with, the values that QCN and DCTCP recommend: flows do not
+// converge with it. It marks at a single threshold of 40 KB (K_min = K_max, P_max 1), which is for
+// the switch to have.
+func strawman() *DCQCNParams {
+	p := sigcomm15()
+	p.ByteCounter, p.Timer, p.G = 150*unit.KB, 1500*time.Microsecond, 1.0/16
+	return p
 }
 
 // mlx5 is the parameter set of ConnectX hardware as its tools print it. The byte counter is

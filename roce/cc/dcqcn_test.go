@@ -2,6 +2,7 @@ package cc
 
 import (
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -84,6 +85,49 @@ func TestEquation4(t *testing.T) {
 		current = (target + current) / 2
 		near(t, "R_T", d.target, target)
 		near(t, "R_C", d.current, current)
+	}
+}
+
+// [DCQCN] figure 7, to the round: which of them leave the target alone, and which add R_AI or i
+// times R_HAI to it. With F = 5: four rounds of fast recovery by either counter; the fifth is
+// additive, also if the other counter has not moved; hyper increase is where both have counted six.
+func TestRounds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rounds string // t: the timer, b: the byte counter
+		want   string // f: fast recovery, a: additive, 1, 2, ..: hyper increase with that i
+	}{
+		{"timer alone", "tttttttt", "ffffaaaa"},
+		{"bytes alone", "bbbbbbbb", "ffffaaaa"},
+		{"in turn", "tbtbtbtbtbtbtbt", "ffffffffaaa1122"},
+		{"timer first", "ttttttbbbbbbb", "ffffaaaaaaa11"},
+	} {
+		d := paper()
+		for i := range unit.Time(8) { // room to grow
+			d.CNP(i*us, CNP{})
+		}
+		now := 7 * us
+		got := ""
+		for _, round := range c.rounds {
+			before := d.target
+			if round == 't' {
+				now = d.NextWake()
+				d.Wake(now)
+			} else {
+				d.Sent(now, 10*unit.MB)
+			}
+			switch step := d.target - before; {
+			case step == 0:
+				got += "f"
+			case step == 40e6:
+				got += "a"
+			default:
+				got += strconv.Itoa(int(step / 400e6))
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s is %s, want %s", c.name, c.rounds, got, c.want)
+		}
 	}
 }
 

@@ -26,10 +26,17 @@ type LDCPParams struct {
 	MaxWindow float64 `yaml:"max_window"`
 }
 
-func newLDCPParams(string) Params {
-	return &LDCPParams{Alpha: 1, Beta: 0.5, Gamma: 1.0 / 8, Eta: 0.5, DelayedAck: 1,
+func newLDCPParams(preset string) Params {
+	return &LDCPParams{Alpha: 1, Beta: 0.5, Gamma: gammas[preset], Eta: 0.5, DelayedAck: 1,
 		BaseRTT: 10 * time.Microsecond, MaxWindow: 2}
 }
+
+// ldcpPresets has one for each of the draft's "typical values of gamma": the middle one, the
+// largest and the least.
+var ldcpPresets = []string{"draft", "draft_quarter", "draft_sixteenth"}
+
+var gammas = map[string]float64{"draft": 1.0 / 8, "draft_quarter": 1.0 / 4,
+	"draft_sixteenth": 1.0 / 16}
 
 // HandlesCNP says that CNPs have no effect.
 func (*LDCPParams) HandlesCNP() bool { return false }

@@ -40,8 +40,8 @@ type LDCPProbeParams struct {
 	BaseRTT time.Duration `yaml:"base_rtt"`
 }
 
-func newLDCPProbeParams(string) Params {
-	p := newLDCPParams("").(*LDCPParams)
+func newLDCPProbeParams(preset string) Params {
+	p := newLDCPParams(preset).(*LDCPParams)
 	return &LDCPProbeParams{p.Alpha, p.Beta, p.Gamma, p.Eta, p.BaseRTT}
 }
 

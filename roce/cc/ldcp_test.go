@@ -12,7 +12,7 @@ import (
 // bandwidth-delay product, 40e9 / 8 * 10e-6 = 50,000 bytes, 50 packets.
 func newLDCP(t *testing.T, change func(*LDCPParams)) *LDCP {
 	t.Helper()
-	p := newLDCPParams("").(*LDCPParams)
+	p := newLDCPParams("draft").(*LDCPParams)
 	if change != nil {
 		change(p)
 	}
@@ -170,7 +170,7 @@ func TestLDCPBounds(t *testing.T) {
 // by RTT, the window is converted to rate". 50 packets of 8000 bits in 10 us are the line's
 // 40 Gb/s; 49 in 12.5 us 31.36; 50 in 12.5 us 32 Gb/s.
 func TestLDCPProbe(t *testing.T) {
-	p := newLDCPProbeParams("").(*LDCPProbeParams)
+	p := newLDCPProbeParams("draft").(*LDCPProbeParams)
 	p.Beta = 1
 	l := p.New(Setup{Line: 40 * unit.GbPerSecond, MTU: 1000})
 	want := func(rate unit.Rate) {

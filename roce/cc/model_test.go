@@ -61,11 +61,7 @@ func TestModel(t *testing.T) {
 			now := unit.Time(0)
 			for range rapid.IntRange(1, 40).Draw(t, "events") {
 				now += unit.Time(rapid.Int64Range(0, 2_000_000).Draw(t, "gap"))
-				for at := punctual.NextWake(); at <= now; at = punctual.NextWake() {
-					if punctual.Wake(at); punctual.NextWake() <= at {
-						t.Fatalf("woken at %v, wants %v", at, punctual.NextWake())
-					}
-				}
+				wake(t, punctual, now)
 				before := punctual.Limit()
 				name, tell := event(t)
 				tell(punctual, now)
@@ -82,6 +78,24 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// wake calls an algorithm whenever it wants. Timers only raise: none of the papers has one that
+// takes a rate down.
+func wake(t *rapid.T, a Algorithm, now unit.Time) {
+	for at := a.NextWake(); at <= now; at = a.NextWake() {
+		before := a.Limit()
+		if a.Wake(at); a.NextWake() <= at {
+			t.Fatalf("woken at %v, wants %v", at, a.NextWake())
+		}
+		if l := a.Limit(); l.Rate < before.Rate || l.Window < before.Window {
+			t.Fatalf("woken at %v: from %+v down to %+v", at, before, l)
+		}
+	}
+}
+
+// badNews is what never raises a limit. The papers' increases come with time, with bytes that were
+// sent, and with acknowledgements.
+var badNews = map[string]bool{"cnp": true, "cnm": true, "nack": true, "timeout": true}
+
 // judge looks at an algorithm after an event.
 func judge(t *rapid.T, name string, before Limit, a Algorithm, now unit.Time) {
 	l := a.Limit()
@@ -91,9 +105,14 @@ func judge(t *rapid.T, name string, before Limit, a Algorithm, now unit.Time) {
 	if a.NextWake() < now {
 		t.Fatalf("%s at %v: wake wanted at %v", name, now, a.NextWake())
 	}
-	if bad := name == "cnp" || name == "cnm" || name == "nack" || name == "timeout"; bad &&
-		(l.Rate > before.Rate || l.Window > before.Window) {
+	if badNews[name] && (l.Rate > before.Rate || l.Window > before.Window) {
 		t.Fatalf("%s: from %+v up to %+v", name, before, l)
+	}
+	if name == "sent" && (l.Rate < before.Rate || l.Window < before.Window) {
+		t.Fatalf("%s: from %+v down to %+v", name, before, l)
+	}
+	if l.Plain > 0 && l.Plain > before.Plain {
+		t.Fatalf("%s: %v without ECN, before %v", name, l.Plain, before.Plain)
 	}
 	if n := len(a.State()); n > maxValues {
 		t.Fatalf("%d values", n)
@@ -116,21 +135,4 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("%v allocations", n)
 		}
 	})
-}
-
-// BenchmarkSent is a packet of a limited QP and its acknowledgement, for every algorithm.
-func BenchmarkSent(b *testing.B) {
-	for _, e := range builtIn {
-		b.Run(e.Name, func(b *testing.B) {
-			a, now := e.Params(e.Presets[0]).New(Setup{Line: line, MTU: 1082}), unit.Time(0)
-			a.CNP(0, CNP{})
-			a.CNM(0, CNM{Feedback: 63})
-			b.ReportAllocs()
-			for b.Loop() {
-				now += 300
-				a.Sent(now, 1082)
-				a.Ack(now, Ack{Bytes: 1024, Packets: 1})
-			}
-		})
-	}
 }

@@ -2,11 +2,13 @@ package fluid
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/roce/cc"
 )
 
 const ms = time.Millisecond
@@ -173,6 +175,31 @@ func TestNewRefuses(t *testing.T) {
 	odd.Delay = 1500
 	if odd.Validate() == nil {
 		t.Error("a delay between two steps")
+	}
+}
+
+// Solve has the samples that Run shows, each on its own; and the paper's set is that of its
+// reaction point.
+func TestSolve(t *testing.T) {
+	p := Default()
+	flows := []Flow{p.AtLineRate(0), p.AtLineRate(ms)}
+	list, err := Solve(p, flows, 3*ms, ms/2)
+	if err != nil || len(list) != 6 {
+		t.Fatalf("%d samples, %v", len(list), err)
+	}
+	i := 0
+	model(t, p, flows...).Run(3*ms, ms/2, func(s *Sample) {
+		if !reflect.DeepEqual(*s, list[i]) {
+			t.Errorf("%+v, want %+v", list[i], *s)
+		}
+		i++
+	})
+	if _, err := Solve(p, flows, ms, 1500); err == nil {
+		t.Error("samples between two steps")
+	}
+	point, err := cc.NewParams("dcqcn", "sigcomm15")
+	if err != nil || Of(point.(*cc.DCQCNParams)) != p {
+		t.Errorf("%+v, %v", point, err)
 	}
 }
 

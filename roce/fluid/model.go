@@ -2,6 +2,7 @@ package fluid
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -110,6 +111,24 @@ func (m *Model) Run(until, every time.Duration, each func(*Sample)) {
 			each(&s)
 		}
 	}
+}
+
+// Solve is the curves of flows from time zero to until, with a sample at each multiple of every.
+func Solve(p Params, flows []Flow, until, every time.Duration) ([]Sample, error) {
+	m, err := New(p, flows)
+	if err != nil {
+		return nil, err
+	}
+	if every < step || every%step != 0 {
+		return nil, fmt.Errorf("fluid model: samples every %v: want a multiple of %v", every, step)
+	}
+	var list []Sample
+	m.Run(until, every, func(s *Sample) {
+		one := *s
+		one.Flows = slices.Clone(s.Flows)
+		list = append(list, one)
+	})
+	return list, nil
 }
 
 // At is the time that was reached.

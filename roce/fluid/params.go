@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/roce/cc"
 )
 
 // Params are the parameters of [DCQCN] table 2, and what of figure 5 the switch needs.
@@ -37,6 +38,15 @@ func Default() Params {
 		ByteCounter: 10 * unit.MB, Timer: 55 * time.Microsecond, RateAI: 40 * unit.MbPerSecond,
 		CNPInterval: 50 * time.Microsecond, Delay: 50 * time.Microsecond,
 	}
+}
+
+// Of is the parameter set in which flows have the parameters of a reaction point; what those do not
+// say is Default's.
+func Of(d *cc.DCQCNParams) Params {
+	p := Default()
+	p.G, p.AlphaTimer, p.Timer = d.G, d.AlphaTimer, d.Timer
+	p.ByteCounter, p.FastRecovery, p.RateAI = d.ByteCounter, d.FastRecovery, d.RateAI
+	return p
 }
 
 // Strawman is the set that section 5.2 begins with: what the specifications of QCN and DCTCP

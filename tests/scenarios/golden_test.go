@@ -23,8 +23,12 @@ func TestIncastTable(t *testing.T) {
 	pfc, dcqcn := run("none"), run("dcqcn")
 	judge(t, &pfc, &dcqcn)
 
-	const file = "testdata/incast.txt"
-	got := table(&pfc, &dcqcn)
+	golden(t, "testdata/incast.txt", table(&pfc, &dcqcn))
+}
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

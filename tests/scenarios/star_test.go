@@ -28,9 +28,14 @@ type setup struct {
 	rates     []unit.Rate // of the links by host; 40 Gb/s for those not listed
 	delay     time.Duration
 	algorithm string
-	message   int    // bytes
-	seed      uint64 // of the marking decisions
-	timeout   uint8  // of queue pairs, as in the verbs; 0: the default
+	preset    string // of it; empty: its default
+	params    map[string]any
+	classes   map[uint8]nicd.CCConfig // in place of the algorithm, by traffic class
+	own       map[int]string          // likewise, the algorithm of single hosts
+	dscp      []uint8                 // of the senders' data; the default if there are none
+	message   int                     // bytes
+	seed      uint64                  // of the marking decisions
+	timeout   uint8                   // of queue pairs, as in the verbs; 0: the default
 
 	void    bool               // payload is of void regions
 	span    int                // bytes that messages take in turn; 0: all take the same
@@ -95,7 +100,14 @@ func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
 	c := nicd.Default()
 	c.MAC, c.IPv4 = hostMAC(i), hostIP(i)
 	c.Port = daemon.PortConfig{Name: "eth0", Rate: s.rate(i), Delay: s.delay}
-	c.CC.Algorithm, c.Seed = s.algorithm, hostSeed(i)
+	c.CC = nicd.CCConfig{Algorithm: s.algorithm, Preset: s.preset, Params: s.params}
+	c.Seed = hostSeed(i)
+	if s.classes != nil {
+		c.TCToCCMap, c.PFCEnable = s.classes, []uint8{3, 4}
+	}
+	if own, ok := s.own[i]; ok {
+		c.CC = nicd.CCConfig{Algorithm: own}
+	}
 	if s.timeout != 0 {
 		c.QP.Timeout = s.timeout
 	}
@@ -152,6 +164,10 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 	ends := [2]*nic.NIC{s.hosts[i].NIC(), s.hosts[s.receiver()].NIC()}
 	var locals [2]nic.Local
 	var regions [2]*qp.Region
+	var service nic.Service
+	if len(s.dscp) > 0 {
+		service.DSCP = &s.dscp[i]
+	}
 	for e, n := range ends {
 		var err error
 		access := qp.Access{LocalWrite: true, RemoteWrite: true}
@@ -162,7 +178,7 @@ func (s *star) connect(t testing.TB, i int) app.Flow {
 		if regions[e], err = register(max(s.message, s.span), access); err != nil {
 			t.Fatal(err)
 		}
-		if locals[e], err = n.CreateQP(n.QPConfig()); err != nil {
+		if locals[e], err = n.CreateRC(n.QPConfig(), service); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -44,17 +43,5 @@ func TestAlgorithmsOnFeedback(t *testing.T) {
 				c.most/1e3)
 		}
 	}
-	const file = "testdata/feedback.txt"
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("%s differs; got:\n%s", file, &b)
-	}
+	golden(t, "testdata/feedback.txt", b.String())
 }

@@ -91,7 +91,7 @@ func (c *checker) load(dir string) (*types.Package, []Fault) {
 // at all is reported by the import rule.
 func (c *checker) Import(importPath string) (*types.Package, error) {
 	if dir, ok := c.tree.local(importPath); ok {
-		if !isPure(dir) {
+		if !Pure(dir) {
 			return blank(importPath), nil
 		}
 		p, _ := c.load(dir)

@@ -81,7 +81,8 @@ func covers(entry, dir string) bool {
 	return dir == entry
 }
 
-func isPure(dir string) bool {
+// Pure reports whether the package in a directory is a machine or one of its tools.
+func Pure(dir string) bool {
 	at, ok := locate(dir)
 	return ok && at.pure
 }

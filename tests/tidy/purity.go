@@ -15,7 +15,7 @@ const orderComment = "// order does not matter"
 func (t *Tree) purity() (faults []Fault) {
 	check := newChecker(t)
 	for _, p := range t.Packages {
-		if !isPure(p.Dir) {
+		if !Pure(p.Dir) {
 			continue
 		}
 		_, errs := check.load(p.Dir)

@@ -239,7 +239,7 @@ func TestLocateTakesTheMostExactEntry(t *testing.T) {
 		"dataplane": true, "dataplane/wire/wiretest": true, "dataplane/loop": false,
 		"switchd": false, "switchd/mmu": true, "roce/cc/dcqcn": true, "tests/tidy": false,
 	} {
-		if got := isPure(dir); got != want {
+		if got := Pure(dir); got != want {
 			t.Errorf("%s: pure %v, want %v", dir, got, want)
 		}
 	}
