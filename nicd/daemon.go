@@ -40,7 +40,7 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 	if err := kernel.begin(&machine); err != nil {
 		return err
 	}
-	host, pool, err := build(machine, ports)
+	host, pool, err := build(machine, ports, poolFrames)
 	if err != nil {
 		return err
 	}

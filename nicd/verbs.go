@@ -22,9 +22,14 @@ import (
 // link's bandwidth-delay product. All packets are built when the wire asks for them.
 const poolFrames = 8192
 
+// virtualFrames is the same in virtual time, where frames are passed on and not copied: all that
+// switches store of a NIC's are its own. It is no bound, for the pool makes what is used.
+const virtualFrames = 1 << 24
+
 // build makes the machine and its pool.
-func build(machine nic.Config, ports []daemon.PortConfig) (*app.Host, *frame.Pool, error) {
-	pool := frame.NewPool(poolFrames+waiting(&machine.Receive), daemon.FrameSize(ports))
+func build(machine nic.Config, ports []daemon.PortConfig, frames int,
+) (*app.Host, *frame.Pool, error) {
+	pool := frame.NewPool(frames+waiting(&machine.Receive), daemon.FrameSize(ports))
 	n, err := nic.New(machine, pool)
 	if err != nil {
 		return nil, nil, err
@@ -42,7 +47,7 @@ func (c *Config) Virtual() (*daemon.Virtual, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, pool, err := build(machine, []daemon.PortConfig{c.Port})
+	host, pool, err := build(machine, []daemon.PortConfig{c.Port}, virtualFrames)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,10 @@ import (
 func dcqcnExperiments() []suite.Experiment {
 	return []suite.Experiment{
 		dcqcnPFCUnfairness(),
+		dcqcnVictimFlow(),
+		dcqcnFairness(),
+		dcqcnVictimRelieved(),
+		dcqcnIncast19(),
 		dcqcnThresholds(),
 	}
 }
@@ -58,7 +62,6 @@ func dcqcnSettings(t *lab.Topology, c control) {
 	// Section 4: B - 8 n t_flight is what is shared.
 	s := thresholds.Paper()
 	t.Switch.Pool.XOFF = unit.Bytes(s.Priorities*s.Ports) * s.Flight
-	t.Switch.Frames = 1 << 14 // 12 MB are 11,100 packets of data
 	// Nothing but the PSN limits what a RoCE NIC has in flight (IBTA vol 1 9.7.7.2): with PFC alone
 	// a flow fills the buffers of a whole path.
 	t.NIC.QP.MaxOutstanding = ib.MaxPSNWindow - 1

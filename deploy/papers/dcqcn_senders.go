@@ -6,6 +6,7 @@ import (
 
 	"github.com/rocelab/rocelab/deploy/scenario"
 	"github.com/rocelab/rocelab/deploy/suite"
+	"github.com/rocelab/rocelab/nicd"
 )
 
 // timing is how often and how long a scenario runs.
@@ -107,4 +108,19 @@ func spreadFigure(title string, by [senders]spread) suite.Figure {
 	}
 	return suite.Figure{Title: title, X: x, Y: suite.Axis{Label: "throughput", Unit: "Gb/s"},
 		Curves: []suite.Curve{c}}
+}
+
+// dcqcnIncast is an incast of n hosts to one more on one switch, whose queue is sampled. Nothing
+// ends before the caller gives it a duration.
+func dcqcnIncast(n int, c control) *scenario.Scenario {
+	top := dcqcnStar("incast", n+1, c)
+	to := fmt.Sprintf("h%d", n+1)
+	var from []string
+	for i := range n {
+		from = append(from, fmt.Sprintf("h%d", i+1))
+	}
+	return &scenario.Scenario{Topology: top,
+		Flows: scenario.Many(to, nicd.FlowRequest{MessageBytes: dcqcnMessage}, from...),
+		Queues: []scenario.Queue{{Switch: "sw0", Port: fmt.Sprintf("swp%d", n+1),
+			Queue: scenario.DataQueue}}}
 }

@@ -114,3 +114,24 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A NIC may have more in the network than the frames it holds itself: a switch of 40 MB stores some
+// 9,500 packets of each sender.
+func TestTheNetworkStoresWhatItHasRoomFor(t *testing.T) {
+	s := two("deep")
+	s.Topology.Switch.Pool.Size = 40 * unit.MB
+	s.Topology.NIC.QP.MaxOutstanding = 1 << 20
+	for i := range s.Flows {
+		s.Flows[i].Depth = 16 // of 1 MB
+	}
+	s.Duration, s.Warmup = 4200*time.Microsecond, 0
+	r, err := s.Virtual(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Twice 40 Gb/s came and 40 left.
+	want := 40e9 / 8 * s.Duration.Seconds() * (1082.0 / 1106) // the buffer knows no preamble
+	if got := r.QueueLength(0).MaxBytes; got < 0.99*want {
+		t.Errorf("%.2f MB in the queue, want %.2f", got/1e6, want/1e6)
+	}
+}
