@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"math"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -22,6 +23,10 @@ func dcqcnExperiments() []suite.Experiment {
 		dcqcnFairness(),
 		dcqcnVictimRelieved(),
 		dcqcnIncast19(),
+		dcqcnQueueCDF(),
+		dcqcnMultiBottleneck(),
+		dcqcnLoss(),
+		dcqcnNeedPFC(),
 		dcqcnThresholds(),
 	}
 }
@@ -62,8 +67,8 @@ func dcqcnSettings(t *lab.Topology, c control) {
 	// Section 4: B - 8 n t_flight is what is shared.
 	s := thresholds.Paper()
 	t.Switch.Pool.XOFF = unit.Bytes(s.Priorities*s.Ports) * s.Flight
-	// Nothing but the PSN limits what a RoCE NIC has in flight (IBTA vol 1 9.7.7.2): with PFC alone
-	// a flow fills the buffers of a whole path.
+	// Nothing but the window of PSNs limits what is in flight: with PFC alone a flow fills the
+	// buffers of a whole path.
 	t.NIC.QP.MaxOutstanding = ib.MaxPSNWindow - 1
 	if c == pfcAlone {
 		t.NIC.CC.Algorithm = "none"
@@ -104,16 +109,28 @@ func victimFlows(sendersUnderT3 int) []scenario.Flow {
 	return append(flows, scenario.Many("h4-1", like, from[:4+sendersUnderT3]...)...)
 }
 
-// onLine is what goodput takes of a link: its packets with all headers, preamble and gaps. [DCQCN]
-// gives throughput as shares of a link (four senders on 40 Gb/s have 10 Gb/s each), of which 92.6 %
-// is payload with the path MTU of 1024 bytes that an Ethernet MTU of 1500 leaves.
-func onLine(goodput float64) float64 {
-	const payload = 1024
-	packet := wire.OnLine(wire.EthernetLen + wire.IPv4Len + wire.UDPLen + ib.BTHLen + payload +
-		ib.ICRCLen)
-	return goodput * float64(packet) / payload
-}
+// dcqcnPayload is the path MTU that an Ethernet MTU of 1500 leaves, which the paper has.
+const dcqcnPayload = 1024
+
+// dcqcnPacket is what a packet takes of a link: with all headers, preamble and gap.
+const dcqcnPacket = wire.EthernetLen + wire.IPv4Len + wire.UDPLen + ib.BTHLen + dcqcnPayload +
+	ib.ICRCLen + wire.Overhead
+
+// onLine is what goodput takes of a link. [DCQCN] gives throughput as shares of a link: four
+// senders on 40 Gb/s have 10 Gb/s each.
+func onLine(goodput float64) float64 { return goodput * float64(dcqcnPacket) / dcqcnPayload }
 
 const throughputNote = "Throughput is the share of a link, with headers, preamble and gaps: the " +
 	"paper's figures of 10 and 20 Gb/s are shares of 40 Gb/s, and with the path MTU of 1024 " +
 	"bytes only 92.6 % of a link can be payload."
+
+// near reports whether a value is within a part of what is wanted.
+func near(got, want, part float64) bool { return math.Abs(got-want) <= part*want }
+
+// manyFlowsNote tells why queues of many flows are not the paper's.
+const manyFlowsNote = "Many flows that all raise their rate by R_AI = 40 Mb/s every 55 us must " +
+	"be told to slow down often. The paper's own model (equations 5 to 9) has a fixed point " +
+	"only as long as that takes less marking than Pmax = 1 %: up to 13 flows with packets of " +
+	"1106 bytes on the line. With more, the queue climbs above Kmax = 200 KB, where everything " +
+	"is marked, all flows slow down together, the queue runs empty, and so on, also if the " +
+	"flows begin one after the other."

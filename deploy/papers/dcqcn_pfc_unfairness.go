@@ -25,8 +25,8 @@ func dcqcnPFCUnfairness() suite.Experiment {
 	}
 }
 
-// unfairTiming lets the buffers on the way fill before anything counts: 4.7 MB at T4 take 1 ms at 40
-// Gb/s too much.
+// unfairTiming lets the buffers on the way fill before anything counts: 4.7 MB at T4 take 1 ms at
+// 40 Gb/s too much.
 func unfairTiming(o suite.Options) timing {
 	switch {
 	case o.Mode == suite.Real:

@@ -11,16 +11,17 @@ import (
 
 // timing is how often and how long a scenario runs.
 type timing struct {
-	draws            int // of ECMP, for each seed
+	draws            int // of all dice, for each seed
 	duration, warmup time.Duration
 }
 
-// draws makes a cell for each choice of ECMP and each seed that is asked for.
+// draws makes so many cells for each seed that is asked for, each with dice of its own: what ECMP
+// chooses and which packets are marked.
 func draws(o suite.Options, n int, cell func(name string, seed uint64) suite.Cell,
 ) (cells []suite.Cell) {
 	o.Each(func(seed uint64) {
 		for i := range n {
-			name := fmt.Sprintf("ecmp=%d seed=%d", i+1, seed)
+			name := fmt.Sprintf("draw=%d seed=%d", i+1, seed)
 			cells = append(cells, cell(name, seed<<16+uint64(i)))
 		}
 	})

@@ -69,7 +69,11 @@ func New(t *lab.Topology) (*Twin, error) {
 			return nil, err
 		}
 	}
-	return tw, tw.announce(t)
+	if err := tw.announce(t); err != nil {
+		return nil, err
+	}
+	tw.Run(0) // in a lab they have arrived before anybody can ask for anything
+	return tw, nil
 }
 
 // wire is the end of a link as faults of a lab see it: with the daemon's dice.
