@@ -22,11 +22,15 @@ func dcqcnExperiments() []suite.Experiment {
 		dcqcnVictimFlow(),
 		dcqcnFairness(),
 		dcqcnVictimRelieved(),
+		dcqcnFluidModel(),
+		dcqcnParameterSweep(),
+		dcqcnG(),
+		dcqcnValidate(),
 		dcqcnIncast19(),
+		dcqcnNeedPFC(),
 		dcqcnQueueCDF(),
 		dcqcnMultiBottleneck(),
 		dcqcnLoss(),
-		dcqcnNeedPFC(),
 		dcqcnThresholds(),
 	}
 }
