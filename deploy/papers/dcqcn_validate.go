@@ -157,7 +157,7 @@ func findPanel(p validatePanel, found []suite.Outcome) (f validateFound) {
 }
 
 func judgeValidate(o suite.Options, found []suite.Outcome) (v suite.Verdict) {
-	table := suite.Table{Title: "The two flows after the second has settled, Gb/s",
+	table := suite.Table{Title: "The two flows after the warm-up, Gb/s",
 		Columns: []string{"parameters", "first", "second", "Jain index", "standard deviation"}}
 	var by []validateFound
 	for _, p := range validatePanels() {
@@ -173,7 +173,8 @@ func judgeValidate(o suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	v.Tables = []suite.Table{table}
 	if o.Mode == suite.Real {
 		v.Claims = []suite.Claim{sameAsVirtual(found)}
-		v.Notes = []string{"A few milliseconds are too short for shares to settle."}
+		v.Notes = []string{"A few milliseconds are too short for shares to settle, so none of " +
+			"the paper's claims is judged on real frames."}
 		return v
 	}
 	model := byModel.of(found)[0]
