@@ -11,18 +11,18 @@ type PortID = frame.PortID
 // Device is a switch or a NIC: a pure machine with ports.
 //
 // Rules for drivers: now never goes back. After any call the driver asks Transmit for every port
-// that is both idle and in Ready, and asks NextWake again. A late Wake is allowed, an early one
-// is not. Simultaneous events run in the order they were scheduled.
+// that is both idle and in Ready, which it takes out of Ready before, and asks NextWake again. A
+// late Wake is allowed, an early one is not. Of simultaneous events arrivals run first, then free
+// wires, then wakes.
 //
-// Rules for devices: Transmit returns nil only if nothing is eligible on that port now, and a
-// port on which something becomes eligible later is put into Ready by the call that made it so
-// (Receive, Wake, SetLink, or an operation of the device's own).
+// Rules for devices: Transmit returns nil only if nothing is eligible on that port now. A port on
+// which something becomes eligible is put into Ready by the call that made it so (Receive, Wake,
+// SetLink, or an operation of the device's own), and by a Transmit that leaves something behind.
 type Device interface {
 	// Receive takes ownership of f, which finished arriving on port at now.
 	Receive(now unit.Time, port PortID, f *frame.Frame)
 	// Transmit is asked when the port's wire is free. It gives up ownership of the frame to
-	// send, or returns nil when nothing is eligible (empty, paused, paced). The driver then
-	// removes the port from Ready; the device never does.
+	// send, or returns nil when nothing is eligible (empty, paused, paced).
 	Transmit(now unit.Time, port PortID) *frame.Frame
 	// Ready is the set of ports on which Transmit may have something. Devices add, drivers
 	// remove; it saves asking every port after every event.

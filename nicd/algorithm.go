@@ -22,6 +22,21 @@ type CCConfig struct {
 	Params    map[string]any `yaml:"params,omitempty" json:"params,omitempty"`
 }
 
+// algorithms is the congestion control that configurations may name: what this module has, and
+// what the program registered when it started. Nothing changes it later.
+var algorithms = cc.BuiltIn()
+
+// RegisterAlgorithm adds a congestion control algorithm to those that configurations and control
+// calls may name. It is for init functions: it panics if the entry is not whole or its name is
+// taken, as registering twice is a mistake in the program.
+func RegisterAlgorithm(e cc.Entry) {
+	more, err := algorithms.With(e)
+	if err != nil {
+		panic("nicd: " + err.Error())
+	}
+	algorithms = more
+}
+
 // congestionControl puts the algorithms into the machine's configuration, as far as they can be
 // told, and returns what is wrong with the others.
 func (c *Config) congestionControl(n *nic.Config) (faults []daemon.Fault) {

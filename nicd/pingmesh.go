@@ -74,6 +74,15 @@ type PingmeshStatus struct {
 	VirtualNs     int64        `json:"virtual_ns"`
 	RefusedProbes uint64       `json:"refused_probes"` // from hosts that are no peers
 	Peers         []PeerStatus `json:"peers"`
+	// RTTs counts the round trips to all peers together, from short to long. They only grow, so two
+	// answers tell what was between them.
+	RTTs []RTTCount `json:"rtts"`
+}
+
+// RTTCount is how many round trips took no longer than UpToNs, and longer than in the one before.
+type RTTCount struct {
+	UpToNs int64  `json:"up_to_ns"` // an eighth more than the shortest, at most
+	Count  uint64 `json:"count"`
 }
 
 // PeerStatus is what came of the probes to one peer.
@@ -95,7 +104,8 @@ type RTTStatus struct {
 }
 
 func (s *verbs) pingmesh(struct{}) (st PingmeshStatus, err error) {
-	st.Peers = []PeerStatus{}
+	st.Peers, st.RTTs = []PeerStatus{}, []RTTCount{}
+	var all app.Histogram
 	err = s.do(func(now unit.Time) error {
 		st.VirtualNs = int64(now)
 		st.RefusedProbes = s.host.Probes(func(p *app.ProbeStats) {
@@ -108,6 +118,10 @@ func (s *verbs) pingmesh(struct{}) (st PingmeshStatus, err error) {
 				one.Probes[app.ProbeCode(code).String()] = n
 			}
 			st.Peers = append(st.Peers, one)
+			all.Merge(&p.RTT)
+		})
+		all.Each(func(upTo time.Duration, n uint64) {
+			st.RTTs = append(st.RTTs, RTTCount{upTo.Nanoseconds(), n})
 		})
 		return nil
 	})

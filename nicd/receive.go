@@ -1,6 +1,7 @@
 package nicd
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -42,7 +43,8 @@ func waiting(c *nic.ReceiveConfig) int {
 
 // ReceiveRequest stops the receive pipeline, or lets it go on.
 type ReceiveRequest struct {
-	Stopped bool `json:"stopped"`
+	Stopped bool  `json:"stopped"`
+	AtNs    int64 `json:"at_ns,omitempty"` // when; 0: now
 }
 
 // ReceiveStatus is the answer to GET /v1/receive.
@@ -50,10 +52,12 @@ type ReceiveStatus struct {
 	Modelled      bool   `json:"modelled"`
 	Stopped       bool   `json:"stopped"`
 	PauseDisabled string `json:"pause_disabled"` // priorities, as "3,4", by the watchdog
-	WaitingFrames int    `json:"waiting_frames"`
-	LosslessBytes int64  `json:"lossless_bytes"`
-	LossyBytes    int64  `json:"lossy_bytes"`
-	ServedFrames  uint64 `json:"served_frames"`
+	// PauseDisabledAtNs is when it did that last.
+	PauseDisabledAtNs int64  `json:"pause_disabled_at_ns"`
+	WaitingFrames     int    `json:"waiting_frames"`
+	LosslessBytes     int64  `json:"lossless_bytes"`
+	LossyBytes        int64  `json:"lossy_bytes"`
+	ServedFrames      uint64 `json:"served_frames"`
 	// Discarded are frames for which there was no room.
 	DiscardedFrames uint64 `json:"discarded_frames"`
 	// Watermarks since the start.
@@ -62,11 +66,30 @@ type ReceiveStatus struct {
 }
 
 func (s *verbs) receive(r ReceiveRequest) (struct{}, error) {
-	return struct{}{}, s.do(func(now unit.Time) error {
+	switchOver := func(now unit.Time) error {
 		if r.Stopped {
 			return s.host.NIC().StopReceiving(now)
 		}
 		return s.host.StartReceiving(now)
+	}
+	if r.AtNs == 0 {
+		return struct{}{}, s.do(switchOver)
+	}
+	if err := s.do(func(now unit.Time) error {
+		switch {
+		case !s.host.NIC().Receiving().Modelled:
+			return nic.ErrNoPipeline
+		case unit.Time(r.AtNs) <= now:
+			return fmt.Errorf("at_ns: %d is past: it is %d", r.AtNs, int64(now))
+		}
+		return nil
+	}); err != nil {
+		return struct{}{}, err
+	}
+	// The first multiple of the time is the time itself, because it has not come yet.
+	return struct{}{}, s.run.Every(time.Duration(r.AtNs), func(now unit.Time) bool {
+		_ = switchOver(now) // there is a pipeline, and nothing else can be wrong
+		return false
 	})
 }
 
@@ -79,7 +102,8 @@ func (s *verbs) receiveStatus(struct{}) (st ReceiveStatus, err error) {
 	err = s.do(func(unit.Time) error {
 		v := s.host.NIC().Receiving()
 		st = ReceiveStatus{Modelled: v.Modelled, Stopped: v.Stopped,
-			PauseDisabled: v.PauseDisabled.String(), WaitingFrames: v.Waiting,
+			PauseDisabled:     v.PauseDisabled.String(),
+			PauseDisabledAtNs: int64(v.PauseDisabledAt), WaitingFrames: v.Waiting,
 			LosslessBytes: int64(v.Lossless), LossyBytes: int64(v.Lossy), ServedFrames: v.Served,
 			DiscardedFrames: v.DiscardedTotal, LosslessMostBytes: int64(v.LosslessMost),
 			LossyMostBytes: int64(v.LossyMost)}

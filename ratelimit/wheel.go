@@ -50,13 +50,20 @@ const (
 // headOf is the ring of slot i of level n.
 func headOf(n, i int) index { return firstHead + index(n*slots+i) }
 
-// NewWheel makes a wheel for so many timers. It never grows.
+// NewWheel makes a wheel for so many timers.
 func NewWheel(timers int) *Wheel {
 	w := &Wheel{nodes: make([]node, int(firstTimer)+timers)}
 	for h := firstHead; h < firstTimer; h++ {
 		w.nodes[h].next, w.nodes[h].prev = h, h
 	}
 	return w
+}
+
+// Grow makes room for so many timers in all.
+func (w *Wheel) Grow(timers int) {
+	if n := int(firstTimer) + timers - len(w.nodes); n > 0 {
+		w.nodes = append(w.nodes, make([]node, n)...)
+	}
 }
 
 // Len is the number of armed timers.
@@ -101,14 +108,17 @@ func (w *Wheel) Pop(now unit.Time) (id TimerID, ok bool) {
 	for w.filled != 0 {
 		n := bits.TrailingZeros16(w.filled)
 		i := bits.TrailingZeros64(w.slots[n])
-		if start := w.startOf(n, i); start > now {
+		start := w.startOf(n, i)
+		if start > now {
 			break
-		} else if n > 0 {
+		}
+		h := headOf(n, i)
+		first := w.nodes[h].next
+		if t := &w.nodes[first]; n > 0 && (t.next != h || t.at > now) {
 			w.cascade(n, i, start)
 			continue
 		}
-		first := w.nodes[headOf(n, i)].next
-		w.remove(first)
+		w.remove(first) // of a level above, it was alone in its slot
 		return TimerID(first - firstTimer), true
 	}
 	// Nothing up to now: no timer's digits change if the wheel's time follows.

@@ -74,15 +74,18 @@ type WatchdogState struct {
 
 // WatchedState is what the watchdog knows of a priority.
 type WatchedState struct {
-	Watched  bool      `json:"watched"`
-	Stormed  bool      `json:"stormed"`
-	Queue    uint8     `json:"queue"` // that the priority stops
-	Detected uint64    `json:"detected"`
-	Restored uint64    `json:"restored"`
-	TX       pfc.Tally `json:"tx"` // packets while stormed
-	RX       pfc.Tally `json:"rx"`
-	LastTX   pfc.Tally `json:"last_tx"` // in the present storm, or the last
-	LastRX   pfc.Tally `json:"last_rx"`
+	Watched  bool   `json:"watched"`
+	Stormed  bool   `json:"stormed"`
+	Queue    uint8  `json:"queue"` // that the priority stops
+	Detected uint64 `json:"detected"`
+	Restored uint64 `json:"restored"`
+	// Of the latest storm that was found, and of the latest that was over; 0: there was none.
+	DetectedAtNs int64     `json:"detected_at_ns"`
+	RestoredAtNs int64     `json:"restored_at_ns"`
+	TX           pfc.Tally `json:"tx"` // packets while stormed
+	RX           pfc.Tally `json:"rx"`
+	LastTX       pfc.Tally `json:"last_tx"` // in the present storm, or the last
+	LastRX       pfc.Tally `json:"last_rx"`
 }
 
 // UseState is an occupancy with its watermarks, in bytes.
@@ -195,6 +198,7 @@ func watchdogState(p *pipeline.PortSnapshot) WatchdogState {
 		w := &p.Watchdog[n]
 		st.Priorities[n] = WatchedState{Watched: w.Watched, Stormed: w.Stormed,
 			Queue: uint8(w.Queue), Detected: w.Detected, Restored: w.Restored,
+			DetectedAtNs: int64(w.DetectedAt), RestoredAtNs: int64(w.RestoredAt),
 			TX: w.TX, RX: w.RX, LastTX: w.LastTX, LastRX: w.LastRX}
 	}
 	return st

@@ -11,6 +11,9 @@
 //
 // A slow machine therefore gives a slow run, not a wrong one.
 //
+// A daemon without a lab has a clock of its own (NewOwn). It holds too, for its own loop only, and
+// what it has held is lost against its peers, whose time goes on.
+//
 // The page is a sequence of segments (from real time r0 on, virtual = v0 + speed*(real-r0)); the
 // last few are kept, so the time stamp of a frame that waited in a ring still converts exactly.
 package clock

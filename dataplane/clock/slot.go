@@ -22,6 +22,8 @@ type Clock struct {
 	page *Page
 	slot int
 	last unit.Time
+	mono func() int64 // CLOCK_MONOTONIC
+	own  own
 }
 
 // NewClock returns the view of the loop with the given slot, of slots in use in all.
@@ -30,7 +32,7 @@ func NewClock(p *Page, slot, slots int) (*Clock, error) {
 		return nil, fmt.Errorf("clock slot %d of %d: at most %d slots", slot, slots, MaxSlots)
 	}
 	p.use(wordSlots, slots)
-	return &Clock{page: p, slot: slot}, nil
+	return &Clock{page: p, slot: slot, mono: Monotonic}, nil
 }
 
 // use raises a count of what is in use.
@@ -60,6 +62,7 @@ func (c *Clock) Begin() (unit.Time, int64) {
 		c.Publish(min(own, now))
 	}
 	c.last = max(c.last, now)
+	c.lose(mono)
 	return c.last, mono
 }
 
@@ -67,8 +70,8 @@ func (c *Clock) Begin() (unit.Time, int64) {
 // writer is suspended inside the page, nobody can read it and time stands still for all, so now
 // waits; after a while the writer must be dead, and the clock stays where it was.
 func (c *Clock) now(own unit.Time) (unit.Time, int64) {
-	mono := Monotonic()
-	for deadline := mono + dead.Nanoseconds(); mono < deadline; mono = Monotonic() {
+	mono := c.mono()
+	for deadline := mono + dead.Nanoseconds(); mono < deadline; mono = c.mono() {
 		s, ok := c.page.current()
 		if !ok {
 			nap(suspended)
@@ -185,7 +188,7 @@ func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	case s.speed == 0 || v == unit.Never:
 		return limit
 	}
-	now := s.at(Monotonic())
+	now := s.at(c.mono())
 	ahead := time.Duration(float64(v-now) * speedOne / float64(s.speed))
 	if at, known := c.page.limit(c.slot, now); !known || at < v {
 		return min(max(ahead, others), limit)

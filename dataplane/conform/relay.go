@@ -68,6 +68,9 @@ func (r *Relay) Transmit(_ unit.Time, port dataplane.PortID) *frame.Frame {
 	}
 	f := q[0]
 	r.queues[port] = append(q[:0], q[1:]...)
+	if len(q) > 1 {
+		r.ready.Add(port)
+	}
 	r.ledger.Buffered.Sub(f.Len())
 	r.ledger.Sent.Add(f.Len())
 	return f

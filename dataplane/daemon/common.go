@@ -7,6 +7,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/link"
+	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/xsk"
 )
@@ -81,18 +82,15 @@ func (c *ClockConfig) validate() (faults []Fault) {
 	return faults
 }
 
-// open returns the clock the configuration asks for. A clock of the daemon's own runs at once and
-// never holds: its peers are real and do not wait.
-func (c *ClockConfig) open() (clk *clock.Clock, links clock.Links, err error) {
+// open returns the clock the configuration asks for. A clock of the daemon's own runs at once; what
+// it may be late by hangs on the fastest port.
+func (c *ClockConfig) open(ports []PortConfig) (clk *clock.Clock, links clock.Links, err error) {
 	if c.Page == "" {
-		page := clock.Private(unit.Never)
-		k := max(c.Dilation, 1)
-		g, err := clock.NewGovernor(page, k, k)
-		if err != nil {
-			return nil, links, err
+		budget := unit.Never
+		for i := range ports {
+			budget = min(budget, unit.Time(loop.Stall(ports[i].Rate)))
 		}
-		g.Start(k)
-		clk, err = clock.NewClock(page, 0, 1)
+		clk, err = clock.NewOwn(max(c.Dilation, 1), budget, clock.Monotonic)
 		return clk, links, err
 	}
 	page, err := clock.Open(c.Page)

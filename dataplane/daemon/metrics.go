@@ -32,6 +32,8 @@ func (c *loopCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	counter("virtual_seconds_total", "Time on the lab's clock, in which all other seconds count.",
 		time.Duration(st.Now).Seconds(), nil, nil)
+	counter("clock_lost_seconds_total", "Time by which a daemon without a lab has fallen behind "+
+		"real time, because its machine stood still or is too slow.", st.Lost.Seconds(), nil, nil)
 	for i := range st.Ports {
 		for _, m := range wireMetrics {
 			v := float64(m.value(&st.Ports[i]))

@@ -54,7 +54,7 @@ func New(spec Spec) (*Daemon, error) {
 	if os.Geteuid() != 0 && len(spec.Ports) > 0 {
 		spec.Log.Debug("not root: relying on CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK")
 	}
-	clk, links, err := spec.Common.Clock.open()
+	clk, links, err := spec.Common.Clock.open(spec.Ports)
 	if err != nil {
 		return nil, err
 	}

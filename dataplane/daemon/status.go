@@ -48,6 +48,7 @@ type PortStatus struct {
 
 // LoopStatus tells how late the loop was, in virtual nanoseconds.
 type LoopStatus struct {
+	LostNs    int64    `json:"lost_ns"` // by a clock of the daemon's own, against real time
 	Turns     uint64   `json:"turns"`
 	Events    uint64   `json:"events"`
 	PortsDown uint64   `json:"ports_down"`
@@ -89,6 +90,7 @@ func (d *Daemon) Status() (Status, error) {
 		}
 	})
 	st.Loop = LoopStatus{
+		LostNs:    ls.Lost.Nanoseconds(),
 		Turns:     ls.Turns,
 		Events:    ls.Events,
 		PortsDown: ls.PortsDown,

@@ -13,8 +13,9 @@ import (
 // Engine runs nodes in time order. It is not safe for concurrent use.
 type Engine struct {
 	now    unit.Time
-	inside queue // what happens in devices: arrivals, free wires, wakes, calls
-	wires  queue // frames on the wires, by the time they reach the far end
+	rank   uint32 // of the latest event of now; past all ranks when Run has seen to all
+	inside queue  // what happens in devices: arrivals, free wires, wakes, calls
+	wires  queue  // frames on the wires, by the time they reach the far end
 	events uint64
 }
 
@@ -41,12 +42,14 @@ type Node struct {
 	watch  func(Sight)
 }
 
+// port begins with what every event looks at.
 type port struct {
+	free    unit.Time // since when the wire is free, or will be
+	awaited bool      // an evFree will tell
+	blocked bool      // nothing may leave: the link is down, or the port is frozen
+	trouble           // nearly always empty
+	far     Launcher  // Out, if it is one
 	Port
-	far     Launcher // Out, if it is one
-	busy    bool
-	blocked bool // nothing may leave: the link is down, or the port is frozen
-	trouble      // nearly always empty
 }
 
 // Port describes one port of a node.
@@ -70,14 +73,6 @@ func (e *Engine) Next() unit.Time { return min(e.inside.next(), e.wires.next()) 
 // next moment at which the outside sees anything, given no further arrivals.
 func (e *Engine) NextDelivery() unit.Time { return e.wires.next() }
 
-func (e *Engine) schedule(ev event) {
-	if ev.kind() == evDeliver {
-		e.wires.push(ev)
-		return
-	}
-	e.inside.push(ev)
-}
-
 // Add puts a device with its ports into the engine.
 func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	if len(ports) > dataplane.MaxPorts {
@@ -86,7 +81,7 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	n := &Node{dev: dev, eng: e, wakeAt: unit.Never, watch: func(Sight) {}}
 	for _, p := range ports {
 		far, _ := p.Out.(Launcher)
-		n.ports = append(n.ports, port{Port: p, far: far})
+		n.ports = append(n.ports, port{Port: p, far: far, free: -1})
 	}
 	n.settle()
 	return n
@@ -95,18 +90,20 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 // Arrive schedules the arrival of f on a port of n and takes ownership of f. A time that has
 // already passed is moved up to now: time never goes back.
 func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Frame) {
-	e.schedule(event{at: max(at, e.now), rank: rank(evArrive, p), node: n, f: f})
+	e.inside.push(event{at: max(at, e.now), rank: rank(evArrive, p), node: n, f: f})
 }
 
 // At schedules call, for scenarios and probes.
 func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
-	e.schedule(event{at: max(at, e.now), rank: rank(evCall, 0), call: call})
+	e.inside.push(event{at: max(at, e.now), rank: rank(evCall, 0), call: call})
 }
 
 // Run handles all events up to and including t, then sets the time to t.
 func (e *Engine) Run(t unit.Time) {
-	for e.Next() <= t && e.Step() {
+	for q := e.first(); q.next() <= t && q.filled != 0; q = e.first() {
+		e.step(q)
 	}
+	e.rank = afterAll
 	if t != unit.Never && t > e.now {
 		e.now = t
 	}
@@ -114,22 +111,31 @@ func (e *Engine) Run(t unit.Time) {
 
 // Step handles the earliest event and reports whether there was one.
 func (e *Engine) Step() bool {
-	// What is on the wires has the lowest rank, so of the same moment it comes first.
-	q := &e.inside
-	if e.wires.next() <= q.next() {
-		q = &e.wires
-	}
+	q := e.first()
 	if q.filled == 0 {
 		return false
 	}
-	ev := q.pop()
-	e.now = ev.at
-	e.events++
-	e.handle(&ev)
+	e.step(q)
 	return true
 }
 
-func (e *Engine) handle(ev *event) {
+// first is the queue with the earliest event. What is on the wires has the lowest rank, so of the
+// same moment it comes first.
+func (e *Engine) first() *queue {
+	if e.wires.filled != 0 && e.wires.next() <= e.inside.next() {
+		return &e.wires
+	}
+	return &e.inside
+}
+
+func (e *Engine) step(q *queue) {
+	ev := q.pop()
+	e.now, e.rank = ev.at, ev.rank
+	e.events++
+	e.handle(ev)
+}
+
+func (e *Engine) handle(ev event) {
 	n, p := ev.node, ev.port()
 	switch ev.kind() {
 	case evArrive:
@@ -140,7 +146,7 @@ func (e *Engine) handle(ev *event) {
 		ev.f.Meta.Arrived, ev.f.Meta.Port = e.now, p
 		n.dev.Receive(e.now, p, ev.f)
 	case evFree:
-		n.ports[p].busy = false
+		n.ports[p].awaited = false
 		n.dev.Ready().Add(p)
 	case evWake:
 		n.wake(ev.at)
@@ -182,38 +188,52 @@ func (n *Node) settle() {
 	// A transmission can make a lower port ready (a PFC frame for another ingress), so each look
 	// starts from the lowest again; every turn removes the port it looked at.
 	for p, ok := ready.Next(0); ok; p, ok = ready.Next(0) {
-		if n.ports[p].busy || n.ports[p].blocked {
-			// The wire's becoming free, or the link's coming up, puts it back.
-			ready.Remove(p)
-			continue
+		ready.Remove(p)
+		if n.ports[p].blocked || n.busy(p) {
+			continue // the link's coming up, or the wire's becoming free, puts it back
 		}
 		var f *frame.Frame
 		if n.ports[p].storm != nil {
-			f = n.stormFrame(p)
+			if f = n.stormFrame(p); f != nil {
+				ready.Add(p) // the device has not been asked
+			}
 		}
 		if f == nil {
 			f = n.dev.Transmit(n.eng.now, p)
 		}
-		ready.Remove(p)
 		if f != nil {
 			n.send(p, f)
 		}
 	}
 	if at := n.dev.NextWake(); at < n.wakeAt {
 		n.wakeAt = max(at, n.eng.now)
-		n.eng.schedule(event{at: n.wakeAt, rank: rank(evWake, 0), node: n})
+		n.eng.inside.push(event{at: n.wakeAt, rank: rank(evWake, 0), node: n})
 	}
+}
+
+// busy reports whether the wire of a port is in use at this point of the moment's events, and sees
+// to it that its becoming free is told if so. Nobody waits for most wires: those cost no event.
+func (n *Node) busy(p dataplane.PortID) bool {
+	e, port := n.eng, &n.ports[p]
+	at := rank(evFree, p)
+	if port.free < e.now || port.free == e.now && at <= e.rank {
+		return false
+	}
+	if !port.awaited {
+		port.awaited = true
+		e.inside.push(event{at: port.free, rank: at, node: n})
+	}
+	return true
 }
 
 func (n *Node) send(p dataplane.PortID, f *frame.Frame) {
 	e, port := n.eng, &n.ports[p]
 	free, arrive := port.Wire.Start(e.now, f.Len())
-	port.busy = true
+	port.free = free
 	if port.Wire.Faulty() || port.disturbed() {
 		n.disturb(p, f, free, arrive)
 		return
 	}
-	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
 	n.launch(p, arrive, f)
 }
 
@@ -223,7 +243,7 @@ func (n *Node) launch(p dataplane.PortID, arrive unit.Time, f *frame.Frame) {
 	if far != nil && far.Launch(n.eng.now, arrive, f) {
 		return
 	}
-	n.eng.schedule(event{at: arrive, rank: rank(evDeliver, p), node: n, f: f})
+	n.eng.wires.push(event{at: arrive, rank: rank(evDeliver, p), node: n, f: f})
 }
 
 // SetLink takes a port's link down or up. Frames already on the wire still arrive.

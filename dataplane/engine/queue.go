@@ -32,10 +32,13 @@ type event struct {
 	call func(unit.Time)
 }
 
+// afterAll is a rank behind those of all events.
+const afterAll = 1<<32 - 1
+
 func rank(kind eventKind, port dataplane.PortID) uint32 { return uint32(kind)<<16 | uint32(port) }
 
-func (a *event) kind() eventKind        { return eventKind(a.rank >> 16) }
-func (a *event) port() dataplane.PortID { return dataplane.PortID(a.rank) }
+func (a event) kind() eventKind        { return eventKind(a.rank >> 16) }
+func (a event) port() dataplane.PortID { return dataplane.PortID(a.rank) }
 
 const (
 	digitBits = 6

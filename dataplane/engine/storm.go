@@ -58,7 +58,7 @@ func (n *Node) stormFrame(p dataplane.PortID) *frame.Frame {
 }
 
 func (n *Node) remind(p dataplane.PortID, at unit.Time) {
-	n.eng.schedule(event{at: at, rank: rank(evStorm, p), node: n})
+	n.eng.inside.push(event{at: at, rank: rank(evStorm, p), node: n})
 }
 
 // announce lets the port be asked, should its storm have something to say.

@@ -78,14 +78,13 @@ func (n *Node) disturb(p dataplane.PortID, f *frame.Frame, left, arrive unit.Tim
 	if port.Wire.Faulty() {
 		fate = port.Wire.Judge(left, f)
 	}
-	free, twinArrives := left, arrive
+	twinArrives := arrive
 	var twin *frame.Frame
 	if fate.Twin {
 		if twin = port.copyOf(f, fate.TwinBy); twin != nil {
-			free, twinArrives = port.Wire.Start(left, f.Len())
+			port.free, twinArrives = port.Wire.Start(left, f.Len())
 		}
 	}
-	e.schedule(event{at: free, rank: rank(evFree, p), node: n})
 	n.watch(Sight{At: e.now, Port: p, Frame: f, Lost: fate.Lost})
 	switch {
 	case fate.Lost:
@@ -93,7 +92,7 @@ func (n *Node) disturb(p dataplane.PortID, f *frame.Frame, left, arrive unit.Tim
 	case fate.Behind > 0:
 		until := left.Add(fate.Hold + fate.Within)
 		port.held = append(port.held, held{f, fate.Behind, until})
-		e.schedule(event{at: until, rank: rank(evRelease, p), node: n})
+		e.inside.push(event{at: until, rank: rank(evRelease, p), node: n})
 	default:
 		n.pass(p, f, arrive.Add(fate.Hold))
 	}
@@ -138,7 +137,7 @@ func (n *Node) later(p dataplane.PortID, f *frame.Frame, arrive unit.Time) {
 	port.due++
 	f.Meta.Arrived = arrive
 	at := arrive.Add(-port.Wire.Config().Delay)
-	n.eng.schedule(event{at: at, rank: rank(evLaunch, p), node: n, f: f})
+	n.eng.inside.push(event{at: at, rank: rank(evLaunch, p), node: n, f: f})
 }
 
 // enter launches a frame whose time has come, unless the link has gone down meanwhile.

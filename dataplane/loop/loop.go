@@ -114,7 +114,8 @@ type Loop struct {
 
 // Stats are the loop's own measurements, in virtual time.
 type Stats struct {
-	Now       unit.Time // when they were read
+	Now       unit.Time     // when they were read
+	Lost      time.Duration // by a clock of the loop's own, against real time
 	Turns     uint64
 	Events    uint64
 	Delivered Hist // by how much frames were handed to the kernel after they should have arrived
@@ -280,7 +281,7 @@ func (l *Loop) SetTap(t Tap) error { return l.Do(func(unit.Time) { l.tap = t }) 
 func (l *Loop) Stats() (st Stats, err error) {
 	err = l.Do(func(now unit.Time) {
 		st = l.stats
-		st.Now = now
+		st.Now, st.Lost = now, l.cfg.Clock.Lost()
 		st.Events = l.engine.Events()
 		st.Ports = make([]WireStats, len(l.ports))
 		for i, p := range l.ports {

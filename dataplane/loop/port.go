@@ -24,7 +24,8 @@ type port struct {
 	past    WireStats      // of wires this port had before
 	sent    int            // frames that Send took since the last Flush
 	handing []clock.Flight // of this turn, not yet announced
-	last    unit.Time      // of the latest arrival that nobody told of: a wire does not reorder
+	last    unit.Time      // the peers'; latest arrival not told of: a wire does not reorder
+	due     unit.Time      // the same in virtual time
 	inlet   unit.Serial    // of arrivals from a sender that nobody paces
 	awaited unit.Time      // when the frame arrives that is waited for
 	missing int64          // real time since which it is
@@ -71,8 +72,10 @@ func (p *port) arrive(a *Arrival) {
 			return
 		}
 	}
-	at := l.clock
-	if v, ok := l.cfg.Clock.Page().Virtual(a.Mono); ok && a.Mono != 0 {
+	// In the time of the peers and their line, who have gone on while a clock of our own was held.
+	lost := l.cfg.Clock.Lost()
+	at := l.clock.Add(lost)
+	if v, ok := l.cfg.Clock.Peers(a.Mono); ok && a.Mono != 0 {
 		at = min(at, v)
 	}
 	if p.RxLink == NoLink {
@@ -85,7 +88,9 @@ func (p *port) arrive(a *Arrival) {
 	}
 	at = max(at, p.last)
 	p.last = at
-	p.schedule(at, a.Frame)
+	// What is lost may have grown since the frame in front was scheduled.
+	p.due = max(at.Add(-lost), p.due)
+	p.schedule(p.due, a.Frame)
 }
 
 func (p *port) schedule(at unit.Time, f *frame.Frame) {
@@ -96,6 +101,13 @@ func (p *port) schedule(at unit.Time, f *frame.Frame) {
 
 // maxInlet is what a NIC holds of arrivals that came faster than its line.
 const maxInlet = 256 * unit.KB
+
+// Stall is for how long a loop without a lab may have stood still and catch up: what the line
+// carries meanwhile it sends at once, and that is half of what a NIC at the other end holds.
+func Stall(r unit.Rate) time.Duration {
+	var s unit.Serial
+	return s.Time(maxInlet/2, r)
+}
 
 // serialise puts a frame from a real sender, which knows nothing of the emulated link's rate, onto
 // the line: its last bit arrives when those before it have passed. It reports false if more waits

@@ -48,6 +48,8 @@ type Tally struct {
 // SONiC: PFC_WD_QUEUE_STATS_*
 type WatchdogCounters struct {
 	Detected, Restored uint64
+	DetectedAt         unit.Time // the latest; 0: none was
+	RestoredAt         unit.Time
 	TX, RX             Tally // to the port's queue, and from the port, over all storms
 	LastTX, LastRX     Tally // in the present storm, or the last one
 }
@@ -109,13 +111,14 @@ func (w *Watchdog) Poll(now unit.Time, sights *[wire.Priorities]Sight) (storms, 
 		if w.stormed.Has(p) {
 			if w.over(p, last, seen, elapsed) {
 				restored = restored.With(p)
+				w.stats[p].RestoredAt = now
 			}
 		} else if w.found(p, last, seen, elapsed) {
 			storms = storms.With(p)
 		}
 		*last = *seen
 	}
-	w.begin(storms)
+	w.begin(now, storms)
 	w.stormed &^= restored
 	w.polled = now
 	for w.next <= now {
@@ -124,11 +127,12 @@ func (w *Watchdog) Poll(now unit.Time, sights *[wire.Priorities]Sight) (storms, 
 	return storms, restored
 }
 
-func (w *Watchdog) begin(storms Set) {
+func (w *Watchdog) begin(now unit.Time, storms Set) {
 	w.stormed |= storms
 	for s := storms; s != 0; s &= s - 1 {
 		c := &w.stats[s.first()]
 		c.Detected++
+		c.DetectedAt = now
 		c.LastTX, c.LastRX = Tally{}, Tally{}
 	}
 }

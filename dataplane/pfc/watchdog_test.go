@@ -152,7 +152,8 @@ func TestWatchdogCounts(t *testing.T) {
 	w.until(700*ms, quiet)
 	w.CountTX(3, Tally{OK: 1, Dropped: 1})
 	w.CountRX(3, Tally{OK: 1})
-	if got, want := w.Stats(3), (WatchdogCounters{Detected: 1, Restored: 1, TX: Tally{1, 2},
+	if got, want := w.Stats(3), (WatchdogCounters{Detected: 1, Restored: 1,
+		DetectedAt: 400 * ms, RestoredAt: 600 * ms, TX: Tally{1, 2},
 		RX: Tally{3, 4}, LastTX: Tally{1, 2}, LastRX: Tally{3, 4}}); got.WatchdogCounters != want {
 		t.Errorf("after one storm %+v", got)
 	}

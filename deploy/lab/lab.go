@@ -238,6 +238,9 @@ func (l *Lab) Pause() {
 // Client is the control socket of a node.
 func (l *Lab) Client(node string) *daemon.Client { return l.clients[node] }
 
+// Namespace is the network namespace of a node, where its kernel's traffic can be made.
+func (l *Lab) Namespace(node string) string { return l.Topology.netns(node) }
+
 // Failed delivers the end of a daemon that nobody asked for.
 func (l *Lab) Failed() <-chan error { return l.failed }
 

@@ -17,7 +17,7 @@ func dcqcnPFCUnfairness() suite.Experiment {
 		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 1,
 		Shorter: "The paper measured 1000 transfers of 4 MB from each sender. Here each of 40 " +
 			"choices of ECMP lasts 20 ms, in which a sender ends 2 to 10 transfers. On real " +
-			"frames it is two choices and 4 ms.",
+			"frames it is one choice and 4 ms.",
 		Cells: func(o suite.Options) []suite.Cell {
 			return fourSenders(o, pfcAlone, unfairTiming(o))
 		},

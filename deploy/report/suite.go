@@ -38,6 +38,8 @@ type suiteView struct {
 	Title    string
 	Facts    []result.Line
 	Modes    bool // there are several
+	Papers   bool // some of it is from papers
+	Claims   bool // something is claimed, or has failed
 	Sections []*experimentView
 }
 
@@ -69,6 +71,14 @@ type claimView struct {
 	OursText string
 }
 
+// Again is the command that runs the experiment again; empty if it needs a file of the user's.
+func (v *runView) Again() string {
+	if v.Paper == "" {
+		return ""
+	}
+	return v.Command()
+}
+
 // checkView is a check of a certificate that failed.
 type checkView struct{ Cell, Text string }
 
@@ -78,6 +88,8 @@ func newSuiteView(records []*suite.Record) *suiteView {
 	modes, versions := map[suite.Mode]bool{}, []string{}
 	for _, r := range records {
 		modes[r.Mode] = true
+		v.Papers = v.Papers || r.Paper != ""
+		v.Claims = v.Claims || r.Judged()
 		if !slices.Contains(versions, r.Version) {
 			versions = append(versions, r.Version)
 		}
@@ -141,6 +153,8 @@ func newExperimentView(group []*suite.Record) *experimentView {
 		}
 	}
 	switch {
+	case !group[0].Judged():
+		v.Verdict = ""
 	case failed:
 		v.Verdict, v.Holds = "FAILED", false
 	case missed > 0:

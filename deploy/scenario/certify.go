@@ -8,6 +8,9 @@ import (
 	"github.com/rocelab/rocelab/deploy/result"
 )
 
+// CheckTwin is the name of the check that compares a run with its twin.
+const CheckTwin = "values that differ from virtual time"
+
 // certify judges whether the run was faithful: whether every frame arrived at the time its sender
 // computed, before the receiver had decided anything later, and whether every frame is accounted
 // for. If so, what happened is what happens in virtual time (package loop says why), and to prove
@@ -32,7 +35,7 @@ func (r *Run) certify(d difference) {
 		}
 	})
 	check("arrivals behind a decision", fmt.Sprint(slips), "0", slips == 0)
-	check("values that differ from virtual time", d.String(), "0", d.differ == 0)
+	check(CheckTwin, d.String(), "0", d.differ == 0)
 	check("frames lost in sockets and rings", fmt.Sprint(lost), "0", lost == 0)
 	unexplained := r.unexplained()
 	check("frames sent but never received", fmt.Sprint(unexplained), "0", unexplained == 0)

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -47,6 +48,11 @@ func (r *Run) Column(node, name string) []float64 { return slices.Clone(r.column
 // Counted is the same of a cumulative column, by interval.
 func (r *Run) Counted(node, name string) []float64 { return Differences(r.column(node, name)) }
 
+// CountedPerSecond is how often that was after the warm-up, by second.
+func (r *Run) CountedPerSecond(node, name string) float64 {
+	return r.perSecond(r.column(node, name))
+}
+
 // Differences of a cumulative series, the first from zero.
 func Differences(cumulative []float64) []float64 {
 	d := slices.Clone(cumulative)
@@ -77,6 +83,22 @@ func (r *Run) Rates(flow int) []float64 {
 
 // Goodput is that of a flow after the warm-up, in bits per second.
 func (r *Run) Goodput(flow int) float64 { return r.perSecond(r.placed(flow)) * 8 }
+
+// GoodputIn is that of a flow between two times of samples.
+func (r *Run) GoodputIn(flow int, from, to time.Duration) float64 {
+	return r.grown(r.placed(flow), from, to) * 8 / (to - from).Seconds()
+}
+
+// grown is how much a cumulative series has grown between two times of samples.
+func (r *Run) grown(cumulative []float64, from, to time.Duration) float64 {
+	at := func(t time.Duration) float64 {
+		if i := int(t/r.Scenario.Interval) - 1; i >= 0 && len(cumulative) > 0 {
+			return cumulative[min(i, len(cumulative)-1)]
+		}
+		return 0
+	}
+	return at(to) - at(from)
+}
 
 // perSecond is how much a cumulative series has grown after the warm-up, by time.
 func (r *Run) perSecond(cumulative []float64) float64 {
@@ -132,6 +154,9 @@ func (r *Run) Port(sw, port string) switchd.PortStatus {
 	panic("scenario: no port " + sw + ":" + port)
 }
 
+// Ports are what all ports of a switch had counted at the end.
+func (r *Run) Ports(sw string) []switchd.PortStatus { return r.nodes[sw].sw.Ports }
+
 // queueColumn is a column of a sampled queue.
 func (r *Run) queueColumn(queue int, name string) []float64 {
 	q := r.Scenario.Queues[queue]
@@ -175,6 +200,12 @@ func (r *Run) Utilisation(queue int) float64 {
 		}
 	}
 	panic("scenario: no link at " + q.String())
+}
+
+// SentLineBytes is what a queue sent between two times of samples, with preamble, FCS and the gaps
+// between frames.
+func (r *Run) SentLineBytes(queue int, from, to time.Duration) float64 {
+	return r.grown(r.queueColumn(queue, switchd.ColumnSentLineBytes), from, to)
 }
 
 // PFC sums the PFC frames of all ports of a switch.

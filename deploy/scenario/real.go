@@ -21,6 +21,9 @@ type RealOptions struct {
 	Second func(ctx context.Context, l *lab.Lab) error
 	// Ended, if not nil, is called when everything that is due has happened.
 	Ended func(ctx context.Context, l *lab.Lab) error
+	// Closing, if not nil, is called before the lab is removed, however the run ended, so that
+	// whoever uses it can stop to.
+	Closing func()
 	// Tell, if not nil, hears how much of the virtual time has passed.
 	Tell func(passed, of time.Duration)
 }
@@ -40,6 +43,9 @@ func (s *Scenario) Real(ctx context.Context, o RealOptions) (r *Run, err error) 
 		return nil, err
 	}
 	defer func() {
+		if o.Closing != nil {
+			o.Closing()
+		}
 		if e := l.Close(); err == nil {
 			err = e
 		}
@@ -48,7 +54,9 @@ func (s *Scenario) Real(ctx context.Context, o RealOptions) (r *Run, err error) 
 	if r, err = (&realSession{session: v, lab: l, options: o}).run(ctx); err != nil {
 		return nil, err
 	}
-	twin, err := s.Virtual(ctx, nil)
+	alike := *s
+	alike.Probes = nil // they have told what they saw
+	twin, err := alike.Virtual(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("virtual time: %w", err)
 	}

@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/nicd"
 )
@@ -21,6 +23,9 @@ type Scenario struct {
 	Warmup time.Duration
 	// Interval is the time between samples, of which there are Duration/Interval.
 	Interval time.Duration
+	// Setup, if not nil, makes control calls of its own when everything is prepared and time still
+	// stands at zero.
+	Setup func(ctx context.Context, node func(name string) daemon.Caller) error
 	// Probes read what only a node can tell, in the middle of the run.
 	Probes []Probe
 }
@@ -53,6 +58,11 @@ const (
 	DefaultMessage = 1_000_000 // bytes
 	DefaultDepth   = 4
 )
+
+// firstStart is when flows begin that could at zero, in nanoseconds. Time stands at zero while all
+// is prepared, and on real frames what is due then happens: a flow would send its first packets
+// while others of its host are yet to come, and so not in the order of virtual time.
+const firstStart = 1
 
 // Many names the flows of hosts to one host, all alike.
 func Many(to string, like nicd.FlowRequest, from ...string) (flows []Flow) {
@@ -92,6 +102,7 @@ func (s *Scenario) complete() (flows []Flow, err error) {
 		if f.StopNs == 0 {
 			f.StopNs = s.Duration.Nanoseconds()
 		}
+		f.StartNs = max(f.StartNs, firstStart)
 		flows = append(flows, f)
 	}
 	for i := range flows {

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -32,6 +33,11 @@ func TestTwoSendersShareALink(t *testing.T) {
 	var heard time.Duration
 	looked := false
 	s := two("two")
+	prepared := false
+	s.Setup = func(ctx context.Context, node func(string) daemon.Caller) error {
+		prepared = true
+		return node("h2").Call(ctx, "GET", "/v1/addresses", nil, nil)
+	}
 	s.Probes = []Probe{{1500 * time.Microsecond, func(ctx context.Context,
 		node func(string) daemon.Caller) error {
 		looked = true
@@ -46,14 +52,23 @@ func TestTwoSendersShareALink(t *testing.T) {
 			t.Errorf("flow %d: %.3f Gb/s, want %.3f", i, g/1e9, want/1e9)
 		}
 	}
+	first, all := r.GoodputIn(0, 0, time.Millisecond), r.GoodputIn(0, 0, s.Duration)
+	if second := r.GoodputIn(0, time.Millisecond, s.Duration); second != r.Goodput(0) ||
+		math.Abs(first+second-2*all) > 1 {
+		t.Errorf("goodput %v, then %v, together %v", first, second, all)
+	}
+	sent := r.SentLineBytes(0, s.Warmup, s.Duration)
+	if u := sent * 8 / 40e9 / (s.Duration - s.Warmup).Seconds(); u != r.Utilisation(0) {
+		t.Errorf("%v bytes left the queue, which is %v of the link", sent, u)
+	}
 	if u := r.Utilisation(0); u < 0.999 || u > 1.001 { // by a frame at either end
 		t.Errorf("utilisation %v", u)
 	}
 	if sent, _ := r.PFC("sw0"); sent != 0 {
 		t.Errorf("%d PFC frames: 2 ms at 40 Gb/s are 10 MB, which the buffer holds", sent)
 	}
-	if heard != s.Duration || !looked {
-		t.Errorf("heard of %v; looked: %v", heard, looked)
+	if heard != s.Duration || !looked || !prepared {
+		t.Errorf("heard of %v; looked: %v; set up: %v", heard, looked, prepared)
 	}
 	times, queue := r.Times(), r.QueueBytes(0)
 	if len(times) != 40 || times[39] != 0.002 || len(queue) != 40 || !slices.IsSorted(queue[:20]) {
@@ -80,7 +95,7 @@ func TestHash(t *testing.T) {
 	}
 	same := func(*Scenario) {}
 	a, b := hash(same), hash(same)
-	other := hash(func(s *Scenario) { s.Flows[1].StartNs = 1 })
+	other := hash(func(s *Scenario) { s.Flows[1].StartNs = 2 })
 	if a != b || a == other || len(a) != 64 {
 		t.Errorf("%s, %s; changed: %s", a, b, other)
 	}
@@ -89,7 +104,7 @@ func TestHash(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := two("stop").Virtual(ctx, nil); err != context.Canceled {
+	if _, err := two("stop").Virtual(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -52,13 +52,20 @@ func (s *session) prepare(ctx context.Context) error {
 			return fmt.Errorf("flow %q: %w", f.Name, err)
 		}
 	}
-	return s.observe(ctx)
+	if err := s.observe(ctx); err != nil || s.Setup == nil {
+		return err
+	}
+	if err := s.Setup(ctx, s.node); err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	return nil
 }
 
 // wire connects a queue pair of the sender to one of the receiver.
 func (s *session) wire(ctx context.Context, f *Flow) error {
 	var a, b nicd.Endpoint
-	open := nicd.OpenRequest{Bytes: f.largest(), DSCP: f.DSCP, Payload: nicd.Virtual}
+	open := nicd.OpenRequest{Bytes: max(f.largest(), f.SpanBytes),
+		DSCP: f.DSCP, Payload: nicd.Virtual}
 	if f.Verb == "fetch_add" || f.Verb == "cmp_swap" {
 		open.Payload = nicd.Real // an atomic looks at what is there
 	}

@@ -52,6 +52,9 @@ type Certified struct {
 	Clock       *result.Clock      `json:"clock,omitempty"`
 }
 
+// Judged says whether there is something to hold: a claim, or an error in place of one.
+func (r *Record) Judged() bool { return len(r.Claims) > 0 || len(r.Errors) > 0 }
+
 // Holds reports whether all claims do.
 func (r *Record) Holds() bool {
 	return len(r.Errors) == 0 &&

@@ -63,6 +63,16 @@ func mesh(t *testing.T, more string, prepare func(clos)) *show.Pingmesh {
 		if len(st.Peers) != 3 || st.RefusedProbes != 0 {
 			t.Errorf("%s: %+v", h, st)
 		}
+		var ok, counted uint64
+		for _, to := range st.Peers {
+			ok += to.Probes["ok"]
+		}
+		for _, r := range st.RTTs {
+			counted += r.Count
+		}
+		if counted != ok {
+			t.Errorf("%s: %d round trips of %d probes", h, counted, ok)
+		}
 		p.Status[h] = st
 	}
 	if err := tw.Net.Check(); err != nil {

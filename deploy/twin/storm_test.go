@@ -74,8 +74,8 @@ func TestBothWatchdogs(t *testing.T) {
 			sample := daemon.SampleRequest{IntervalNs: time.Millisecond.Nanoseconds(), Count: end}
 			lab.call(http.MethodPost, "h2", "/v1/sample", sample, nil)
 			lab.call(http.MethodPost, "h3", "/v1/sample", sample, nil)
-			lab.Run(stop * unit.Time(time.Millisecond))
-			lab.call(http.MethodPost, "h3", "/v1/receive", nicd.ReceiveRequest{Stopped: true}, nil)
+			lab.call(http.MethodPost, "h3", "/v1/receive", nicd.ReceiveRequest{Stopped: true,
+				AtNs: (stop * time.Millisecond).Nanoseconds()}, nil)
 			lab.Run((end + 1) * unit.Time(time.Millisecond))
 
 			at := lab.column("h2", fmt.Sprint(nicd.ColumnPlaced, uint32(victim.QPN)))
@@ -105,11 +105,31 @@ func TestBothWatchdogs(t *testing.T) {
 				t.Errorf("the switch found %d storms and saw the end of %d, want %d and %d",
 					w.Detected, w.Restored, c.detected, c.enabled)
 			}
+			checkTimes(lab, w, stop*time.Millisecond, h3.Counters["tx_pause_storm_error_events"])
 			if err := tw.Net.Check(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
+}
+
+// checkTimes checks when the storms were found that were found: not before their detection time,
+// which is no less than 100 ms here, and within twice of it, and restored 200 ms later.
+func checkTimes(lab clos, w switchd.WatchedState, stop time.Duration, nicSaw uint64) {
+	lab.t.Helper()
+	var rx nicd.ReceiveStatus
+	lab.call(http.MethodGet, "h3", "/v1/receive", nil, &rx)
+	found := func(what string, times uint64, at int64, after time.Duration) {
+		lab.t.Helper()
+		late := time.Duration(at) - after
+		if (at != 0) != (times > 0) || at != 0 && (late < 0 || late > after) {
+			lab.t.Errorf("%s %d times, the latest at %v", what, times, time.Duration(at))
+		}
+	}
+	found("the NIC found a storm", nicSaw, rx.PauseDisabledAtNs, stop+100*time.Millisecond)
+	found("the switch found a storm", w.Detected, w.DetectedAtNs, stop+100*time.Millisecond)
+	found("the switch saw its end", w.Restored, w.RestoredAtNs,
+		time.Duration(w.DetectedAtNs)+200*time.Millisecond)
 }
 
 // stream connects two hosts, of which one writes to the other as fast as it may.

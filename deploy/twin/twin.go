@@ -40,8 +40,8 @@ type node struct {
 	mux    *http.ServeMux
 }
 
-// extra is how many frames that a fault duplicated can be on their way, beside one for each host to
-// announce itself.
+// extra is how many frames that a fault duplicated can be on their way. There are as many more as
+// there are hosts, for their announcements.
 const extra = 1024
 
 // New builds the twin of a valid topology. Its time stands at zero until Run.
@@ -69,9 +69,7 @@ func New(t *lab.Topology) (*Twin, error) {
 			return nil, err
 		}
 	}
-	if err := tw.announce(t); err != nil {
-		return nil, err
-	}
+	tw.announce(t)
 	tw.Run(0) // in a lab they have arrived before anybody can ask for anything
 	return tw, nil
 }
@@ -84,7 +82,7 @@ func (tw *Twin) wire(e lab.Endpoint) sim.End {
 }
 
 // announce tells the switches where the hosts are, as a lab does before its time starts.
-func (tw *Twin) announce(t *lab.Topology) error {
+func (tw *Twin) announce(t *lab.Topology) {
 	for _, l := range t.Links {
 		for i, e := range l.Endpoints {
 			if t.Node(e.Node).Kind != lab.Host {
@@ -93,13 +91,12 @@ func (tw *Twin) announce(t *lab.Topology) error {
 			ip, mac := t.Address(e.Node)
 			far, port := tw.end(l.Endpoints[1-i])
 			f := tw.pool.Get()
-			if f == nil || !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
-				return fmt.Errorf("%s: no frame to announce it with", e.Node)
+			if !f.Set(lab.GratuitousARP(wire.MAC(mac), ip)) {
+				panic("twin: an announcement does not fit into a frame")
 			}
 			tw.Net.Inject(far.sim, port, f)
 		}
 	}
-	return nil
 }
 
 func machine(t *lab.Topology, n lab.Node) (*daemon.Virtual, error) {

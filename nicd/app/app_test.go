@@ -290,6 +290,15 @@ func TestHistogram(t *testing.T) {
 	if twice.Count != 2000 || twice.Below(512) != 1024 || twice.Max != 999 {
 		t.Errorf("merged: %d, %d below 512", twice.Count, twice.Below(512))
 	}
+	var each uint64
+	h.Each(func(upTo time.Duration, n uint64) {
+		if each += n; each <= uint64(upTo)*7/8 || each > uint64(upTo)+1 {
+			t.Errorf("%d durations up to %d", each, upTo)
+		}
+	})
+	if each != h.Count {
+		t.Errorf("%d in all buckets, want %d", each, h.Count)
+	}
 	if m := h.Quantile(0.99); m < 990 || m > 999 || h.Mean() != 499 || h.Max != 999 {
 		t.Errorf("p99 %v, mean %v, max %v", m, h.Mean(), h.Max)
 	}

@@ -21,7 +21,7 @@ type Connector interface {
 // serve tells everybody what happened, until nothing happens any more. Who is told may call the
 // host: that it then calls serve again is of no use.
 func (h *Host) serve(now unit.Time) {
-	if h.connectors.serving {
+	if h.connectors.serving || !h.nic.HasNews() {
 		return
 	}
 	h.connectors.serving = true

@@ -75,6 +75,16 @@ func (h *Histogram) Below(ns uint64) (n uint64) {
 	return n
 }
 
+// Each calls fn for every bucket that is not empty, from small to large: how many durations there
+// are in it, none above upTo.
+func (h *Histogram) Each(fn func(upTo time.Duration, n uint64)) {
+	for i, n := range h.buckets {
+		if n > 0 {
+			fn(upper(i), n)
+		}
+	}
+}
+
 // Merge adds all that o has counted.
 func (h *Histogram) Merge(o *Histogram) {
 	h.Count += o.Count

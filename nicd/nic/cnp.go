@@ -100,7 +100,7 @@ type notifier struct {
 }
 
 func newNotifier(cfg CNPConfig, most int) notifier {
-	return notifier{cfg: cfg, ips: make(map[netip.Addr]unit.Time, most), most: most}
+	return notifier{cfg: cfg, ips: make(map[netip.Addr]unit.Time), most: most}
 }
 
 // allows reports whether a CNP to ip may be made now, in the scopes wider than a QP, and begins

@@ -26,6 +26,13 @@ type Event struct {
 	Why  frame.Reason // PathError
 }
 
+// HasNews reports whether there are completions, events, or events of the connection manager to be
+// asked for: after most calls there are none.
+func (n *NIC) HasNews() bool {
+	return n.completed.head != nil || n.failed.head != nil || n.astray.head != nil ||
+		len(n.low) > 0 || n.gsi.HasEvent()
+}
+
 // NextEvent takes the next event, and reports false if there is none. Events are not lost: of each
 // kind, a QP or queue has at most one, and of changes of its path the latest.
 func (n *NIC) NextEvent() (Event, bool) {

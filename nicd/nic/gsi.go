@@ -73,13 +73,13 @@ func (n *NIC) ConnectCM(now unit.Time, r cm.Request) (id cm.ID, err error) {
 }
 
 // complete fills in our address, if a path has none, also where the header of the RDMA connection
-// manager will name it.
+// manager will name it, and the VLAN that the address is on.
 func (n *NIC) complete(p *cm.Path, from *netip.AddrPort) error {
 	ends, err := n.endpoints(p.Dest, p.Source, p.MAC, p.VLAN)
 	if err != nil {
 		return err
 	}
-	p.Source = ends.Source
+	p.Source, p.VLAN = ends.Source, ends.VLAN
 	if from.Port() != 0 {
 		*from = netip.AddrPortFrom(p.Source, from.Port())
 	}

@@ -115,6 +115,23 @@ func TestGSIFrames(t *testing.T) {
 	a.balanced(t)
 }
 
+// The connection manager's datagrams are on the VLAN of our address, also where the way that was
+// found names none.
+func TestGSIOnVLAN(t *testing.T) {
+	a, b, _ := strangers(t)
+	for _, p := range []*peer{a, b} {
+		p.SetAddresses(0, []Address{{IP: p.cfg.IPv4, VLAN: 100}})
+	}
+	b.listen(t)
+	a.dial(t, 1, b, nil)
+	f := a.send(1)
+	if f == nil || vlanOf(f.Bytes(), uint8(wire.EthernetLen+wire.TagLen)) != 100 {
+		t.Fatalf("the request: %v", f)
+	}
+	b.give(1, f)
+	b.event(t, cm.Requested)
+}
+
 // A pause of the answers' priority holds MADs back, and its end lets them go.
 func TestGSIObeysPause(t *testing.T) {
 	a, b, pool := strangers(t)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
 )
 
@@ -138,8 +139,8 @@ func (n *NIC) touches(f *frame.Frame) (region *qp.Region, off uint64, size int, 
 	if class.Kind != frame.RoCE4 && class.Kind != frame.RoCE6 {
 		return nil, 0, 0, false
 	}
-	p, ok := packetOf(f)
-	if !ok {
+	var p ib.Packet
+	if !takeApart(f, &p) {
 		return nil, 0, 0, false
 	}
 	source, _ := addresses(f.Head(), class)

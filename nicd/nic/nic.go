@@ -102,7 +102,7 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	n.pds = newDomains()
 	n.acks.as, n.feedbacks.as = inAcks, inFeedback
 	n.memory = qp.NewMemory(n.random, cfg.MaxRegions)
-	n.wheel = ratelimit.NewWheel(int(timersOf(uint32(cfg.MaxQPs))))
+	n.wheel = ratelimit.NewWheel(int(ownTimers))
 	n.pacer = ratelimit.NewPacer(n.wheel)
 	n.watchdog = newWatchdog(cfg.Receive.Watchdog, cfg.PFC)
 	n.wheel.Set(watchdogTimer, n.watchdog.NextWake())

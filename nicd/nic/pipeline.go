@@ -171,25 +171,29 @@ func (n *NIC) StartReceiving(now unit.Time) error {
 
 // ReceiveView is the receive side from outside.
 type ReceiveView struct {
-	Modelled       bool
-	Stopped        bool
-	PauseDisabled  pfc.Set    // priorities that the watchdog lets pause no more
-	Waiting        int        // frames
-	Lossless       unit.Bytes // that wait
-	Lossy          unit.Bytes
-	LosslessMost   unit.Bytes // watermark: most that waited since the start
-	LossyMost      unit.Bytes
-	Served         uint64             // frames
-	Discarded      [8]dataplane.Count // for lack of room, by priority
-	DiscardedTotal uint64             // frames, over all priorities
-	MTTHits        uint64
-	MTTMisses      uint64
+	Modelled        bool
+	Stopped         bool
+	PauseDisabled   pfc.Set    // priorities that the watchdog lets pause no more
+	PauseDisabledAt unit.Time  // when it said so last; 0: never
+	Waiting         int        // frames
+	Lossless        unit.Bytes // that wait
+	Lossy           unit.Bytes
+	LosslessMost    unit.Bytes // watermark: most that waited since the start
+	LossyMost       unit.Bytes
+	Served          uint64             // frames
+	Discarded       [8]dataplane.Count // for lack of room, by priority
+	DiscardedTotal  uint64             // frames, over all priorities
+	MTTHits         uint64
+	MTTMisses       uint64
 }
 
 // Receiving shows the receive side.
 func (n *NIC) Receiving() ReceiveView {
 	v := n.receiving.view()
 	v.PauseDisabled = n.watchdog.Stormed()
+	for p := range n.cfg.PFC.All() {
+		v.PauseDisabledAt = max(v.PauseDisabledAt, n.watchdog.Stats(p).DetectedAt)
+	}
 	return v
 }
 

@@ -82,8 +82,8 @@ func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
 	if n.find(dest, vlan) < 0 {
 		return frame.DropNotForUs
 	}
-	p, ok := packetOf(f)
-	if !ok {
+	var p ib.Packet
+	if !takeApart(f, &p) {
 		return frame.DropMalformed
 	}
 	if !p.CheckICRC() {
@@ -117,15 +117,14 @@ func (n *NIC) roce(now unit.Time, f *frame.Frame) frame.Reason {
 	return n.transportPacket(now, c, &p)
 }
 
-// packetOf takes the packet in f apart. Zeros that are not stored stay so if they are its payload.
-func packetOf(f *frame.Frame) (p ib.Packet, ok bool) {
+// takeApart opens the packet in f. Zeros that are not stored stay so if they are its payload.
+func takeApart(f *frame.Frame, p *ib.Packet) (ok bool) {
 	l3, l4 := int(f.Meta.Class.L3Off), int(f.Meta.Class.L4Off)
-	if f.Elided() > 0 {
-		if p, ok = ib.OpenAround(f.Head(), f.Elided(), l3, l4); ok {
-			return p, true
-		}
+	if f.Elided() > 0 && p.OpenAround(f.Head(), f.Elided(), l3, l4) {
+		return true
 	}
-	return ib.Open(f.Bytes(), l3, l4)
+	*p, ok = ib.Open(f.Bytes(), l3, l4)
+	return ok
 }
 
 // addresses of the IP header, which the classifier has found to be complete.

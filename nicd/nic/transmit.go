@@ -53,6 +53,7 @@ func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 	n.ledger.Generated.Add(f.Len())
 	n.ledger.Sent.Add(f.Len())
 	n.traffic[prio].Sent.Add(f.Len())
+	n.kick()
 	return f
 }
 
@@ -64,6 +65,7 @@ func (n *NIC) ask(now unit.Time, f *frame.Frame) *frame.Frame {
 	n.wheel.Set(askTimer, n.asking.NextWake())
 	n.ledger.Generated.Add(f.Len())
 	n.ledger.Sent.Add(f.Len())
+	n.kick()
 	return f
 }
 

@@ -237,6 +237,7 @@ func (n *NIC) newConn(pd qp.PD, s Service) (*conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("create QP: %w: %d", ErrTooFew, n.cfg.MaxQPs)
 	}
+	n.wheel.Grow(int(timersOf(slot + 1)))
 	c := &conn{qpn: FirstQPN + ib.QPN(slot), pd: pd, dscp: n.cfg.DSCP, srq: s.SRQ, own: s.CC,
 		psn: ib.MakePSN(uint32(n.random.Uint64())), timers: timersOf(slot)}
 	if s.DSCP != nil {

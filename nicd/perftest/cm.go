@@ -82,12 +82,33 @@ func (k *control) keys(own Keys) (Keys, error) {
 func (k *control) send(b []byte) error {
 	const from = controlReceives * controlSlot
 	copy(k.res.mem.Bytes[from:from+controlSlot], b)
-	k.sent++
-	if _, err := k.res.qps[0].Post(rdma.WR{ID: sendID(0, k.sent), Op: rdma.Send,
-		Local: k.res.mem.Segment(from, len(b))}); err != nil {
+	if err := k.wait(k.idle); err != nil { // for a probe
 		return err
 	}
-	return k.wait(func() bool { return k.done == k.sent })
+	if err := k.post(rdma.WR{Op: rdma.Send, Local: k.res.mem.Segment(from, len(b))}); err != nil {
+		return err
+	}
+	return k.wait(k.idle)
+}
+
+func (k *control) post(wr rdma.WR) error {
+	k.sent++
+	wr.ID = sendID(0, k.sent)
+	_, err := k.res.qps[0].Post(wr)
+	return err
+}
+
+// idle reports whether the peer's NIC has acknowledged all that was posted.
+func (k *control) idle() bool { return k.done >= k.sent }
+
+// probe asks whether the peer's NIC is there: it acknowledges a WRITE of no bytes, of which nobody
+// else learns and which needs no key (IBTA 9.7.5.2.4). If it does not, the QP fails with its
+// retries.
+func (k *control) probe() error {
+	if !k.idle() {
+		return nil
+	}
+	return k.post(rdma.WR{Op: rdma.Write})
 }
 
 // receive takes the next message, which must have the size of b.
@@ -111,8 +132,10 @@ func (k *control) receive(b []byte) error {
 }
 
 // wait takes completions until something has happened, or the peer has left. While a test runs,
-// that may last. Who has what it waits for is well, even if the QP has ended in the same moment:
-// a peer that has our last answer disconnects, and that may be seen together with its message.
+// that may last; then the peer's NIC is probed, because one that dies with its daemon sends no word
+// of the connection manager. Who has what it waits for is well, even if the QP has ended in the
+// same moment: a peer that has our last answer disconnects, and that may be seen together with its
+// message.
 func (k *control) wait(happened func() bool) error {
 	ctx, cancel := context.WithCancelCause(k.ctx)
 	defer cancel(nil)
@@ -137,7 +160,7 @@ func (k *control) wait(happened func() bool) error {
 		if k.ended != nil {
 			return k.why()
 		}
-		n, err := k.res.cq.Wait(ctx, cs[:])
+		n, silent, err := k.look(ctx, cs[:])
 		for i := range cs[:n] {
 			k.complete(&cs[i])
 		}
@@ -145,11 +168,27 @@ func (k *control) wait(happened func() bool) error {
 		case n > 0:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case silent:
+			if err := k.probe(); err != nil {
+				return err
+			}
 		case err != nil:
 			return err
 		}
 	}
 	return nil
+}
+
+// look waits for completions. In a wait without a bound it reports silence after the user's
+// patience.
+func (k *control) look(ctx context.Context, cs []rdma.Completion) (n int, silent bool, err error) {
+	if k.each == 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, k.c.Patience)
+		defer stop()
+	}
+	n, err = k.res.cq.Wait(ctx, cs)
+	return n, errors.Is(ctx.Err(), context.DeadlineExceeded), err
 }
 
 // complete takes note of one completion.
@@ -221,7 +260,7 @@ func (s *session) meetCM(ctx context.Context) (err error) {
 		res.close()
 		return err
 	}
-	s.x = k
+	s.x, s.control = k, k
 	if !s.c.client() {
 		if s.listener, err = s.nic.listen(s.c.Port, s.c.Patience); err != nil {
 			return fmt.Errorf("listen on port %d of the connection manager: %w", s.c.Port, err)
@@ -257,24 +296,24 @@ func (s *session) connectCM(ctx context.Context) error {
 	return s.barrier()
 }
 
-// perftest's server stops listening for a moment between the first connection and the others, and
-// its client tries again as often as this.
-const (
-	joinTries = 10
-	joinPause = 100 * time.Millisecond
-)
+// joinPause is what perftest's client waits before it tries again.
+const joinPause = 100 * time.Millisecond
 
-// joinAgain makes one connection, and tries again if nobody listens.
+// joinAgain makes one connection, and tries again if nobody listens: perftest's server stops
+// listening for a moment between the first connection and the others. That it has gone for good its
+// first connection tells.
 func (s *session) joinAgain(ctx context.Context, q queuePair, p rdma.Params) (connection, error) {
-	for try := 1; ; try++ {
+	for {
 		conn, err := s.join(ctx, q, p)
-		if !errors.Is(err, rdma.ErrRejected) || try == joinTries {
+		if !errors.Is(err, rdma.ErrRejected) {
 			return conn, err
 		}
 		select {
 		case <-time.After(joinPause):
+		case <-s.control.conn.Disconnected():
+			return nil, errors.Join(errLeft, err)
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, errors.Join(context.Cause(ctx), err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package perftest
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,54 @@ func TestPeerLeavesWithItsLastMessage(t *testing.T) {
 	}
 	if err := k.swap([]byte("us"), make([]byte, 2)); !errors.Is(err, errLeft) {
 		t.Errorf("one more: %v", err)
+	}
+}
+
+// recorder takes note of what is posted.
+type recorder struct {
+	queuePair
+	posted []rdma.WR
+}
+
+func (r *recorder) Post(wr ...rdma.WR) (int, error) {
+	r.posted = append(r.posted, wr...)
+	return len(wr), nil
+}
+
+// A server waits as long as its client measures, and asks the client's NIC now and then whether it
+// is there: with a WRITE of no bytes, one at a time. One that has gone ends the wait.
+func TestServerProbes(t *testing.T) {
+	c, err := parse("read_lat -R")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Patience = time.Millisecond
+	nic := newWorld(testRate, testDelay).nics[0]
+	nic.mtu = 1024
+	res, err := nic.control(controlSlot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{queuePair: res.qps[0]}
+	k, err := newControl(t.Context(), c, res, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.qps[0] = r
+	// It looks: nothing, the answer to the first probe, nothing, the end of the second.
+	res.cq = &batches{{}, {{ID: sendID(0, 1), Op: rdma.Write}}, {},
+		{{ID: sendID(0, 2), Op: rdma.Write, Status: rdma.RetryExceeded}}}
+	err = k.swap([]byte("us"), make([]byte, 2))
+	if err == nil || !strings.Contains(err.Error(), "the peer's NIC does not answer") {
+		t.Errorf("the NIC has gone: %v", err)
+	}
+	if len(r.posted) != 2 {
+		t.Fatalf("posted %+v, want two probes", r.posted)
+	}
+	for _, wr := range r.posted {
+		if wr.Op != rdma.Write || wr.Local.Length != 0 || wr.Remote != (rdma.Target{}) {
+			t.Errorf("a probe is %+v", wr)
+		}
 	}
 }
 

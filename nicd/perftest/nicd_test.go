@@ -12,6 +12,7 @@ import (
 	"github.com/rocelab/rocelab/nicd/rdma"
 	"github.com/rocelab/rocelab/nicd/rdma/rdmatest"
 	"github.com/rocelab/rocelab/nicd/uverbs"
+	"github.com/rocelab/rocelab/tests/require"
 )
 
 // runOnNICs runs a command line on both NICs.
@@ -49,9 +50,12 @@ func runLines(t *testing.T, paths [2]string, clientLine, serverLine string,
 	case server = <-done:
 		return outcome{err: errors.New("the server did not listen")}, server
 	}
-	host := " 127.0.0.1"
+	host, ip := " 127.0.0.1", rdmatest.IP(1)
+	if strings.Contains(clientLine, "--ipv6") {
+		host, ip = " ::1", rdmatest.IP6(1)
+	}
 	if strings.Contains(clientLine, "-R") || strings.Contains(clientLine, "-z") {
-		host = " 10.0.0.2"
+		host = " " + ip.String()
 	}
 	client = run(0, clientLine+host, nil)
 	return client, <-done
@@ -102,6 +106,24 @@ func bounds(n, size int, both bool) (least, most float64) {
 		return 2 * least, 2 * most
 	}
 	return least, most
+}
+
+// All over IPv6: packets, TCP, the connection manager. perftest 4.5 looks up IPv4 addresses only,
+// so that between two of ours is all there is.
+func TestOverIPv6(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	require.Feature(t, "ipv6", err == nil, "no IPv6 on this machine")
+	l.Close()
+	paths := rdmatest.NewPair(t)
+	for _, line := range []string{"write_bw -n 40 -s 10001 --check", "send_lat -n 40 -s 10001",
+		"read_bw -R -n 40 -s 10001 --check", "atomic_lat -R -n 40"} {
+		line += " --ipv6"
+		client, server := runOnNICs(t, paths, line)
+		if client.err != nil || server.err != nil ||
+			!strings.Contains(client.text, "GID: 253:00:") {
+			t.Errorf("%s: %v, %v\n%s", line, client.err, server.err, client.text)
+		}
+	}
 }
 
 // Bandwidth is what the link carries.

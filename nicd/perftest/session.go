@@ -24,6 +24,7 @@ type session struct {
 	report reporter
 
 	x        exchange
+	control  *control // the same, if it is over the connection manager
 	listener listener
 	g        greeting
 	res      *resources

@@ -32,6 +32,7 @@ type player struct {
 	own   []end
 	peer  []end
 	undo  []func()
+	door  net.Listener   // of a server
 	heard func(net.Addr) // for tests: told where the server listens
 }
 
@@ -57,6 +58,9 @@ func run(ctx context.Context, d *rdma.Device, c Config, w io.Writer, heard func(
 	p.c = &c
 	defer p.close()
 	if err := p.open(); err != nil {
+		return err
+	}
+	if err := p.listen(ctx); err != nil {
 		return err
 	}
 	tell(w, "local address: ", p.own)
@@ -257,30 +261,39 @@ func (p *player) connect(ctx context.Context) error {
 	return nil
 }
 
+// listen opens a server's port, before it is told of: who reads that may come at once.
+func (p *player) listen(ctx context.Context) (err error) {
+	if p.client() {
+		return nil
+	}
+	var lc net.ListenConfig
+	p.door, err = lc.Listen(ctx, "tcp", ":"+strconv.Itoa(int(p.c.Port)))
+	if err != nil {
+		return fmt.Errorf("wait for a client: %w", err)
+	}
+	p.undo = append(p.undo, func() { p.door.Close() })
+	if p.heard != nil {
+		p.heard(p.door.Addr())
+	}
+	return nil
+}
+
 // tcp connects to the server, or waits for the client.
 func (p *player) tcp(ctx context.Context) (net.Conn, error) {
-	port := strconv.Itoa(int(p.c.Port))
 	if p.client() {
 		dial, cancel := context.WithTimeout(ctx, p.c.Patience)
 		defer cancel()
 		var d net.Dialer
-		conn, err := d.DialContext(dial, "tcp", net.JoinHostPort(p.c.Server, port))
+		to := net.JoinHostPort(p.c.Server, strconv.Itoa(int(p.c.Port)))
+		conn, err := d.DialContext(dial, "tcp", to)
 		if err != nil {
 			return nil, fmt.Errorf("connect to the server (start it first): %w", err)
 		}
 		return conn, nil
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", ":"+port)
-	if err != nil {
-		return nil, fmt.Errorf("wait for a client: %w", err)
-	}
-	defer l.Close()
-	defer context.AfterFunc(ctx, func() { l.Close() })()
-	if p.heard != nil {
-		p.heard(l.Addr())
-	}
-	conn, err := l.Accept()
+	defer p.door.Close() // it has one client
+	defer context.AfterFunc(ctx, func() { p.door.Close() })()
+	conn, err := p.door.Accept()
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

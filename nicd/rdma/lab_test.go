@@ -55,7 +55,14 @@ func addressOf(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte
 
 var errNobody = errors.New("nobody there")
 
-func resolve(_ context.Context, ip, _ netip.Addr) (nic.Path, error) {
+// silent is where the kernel asks in vain.
+var silent = netip.MustParseAddr("10.0.0.99")
+
+func resolve(ctx context.Context, ip, _ netip.Addr) (nic.Path, error) {
+	if ip == silent {
+		<-ctx.Done()
+		return nic.Path{}, ctx.Err()
+	}
 	for i := range 2 {
 		if ip == addressOf(i) {
 			return nic.Path{IP: ip, MAC: macOf(i)}, nil
@@ -77,10 +84,7 @@ func newStation(t testing.TB, path string, i int, w loop.Wire, limits abi.Limits
 	pool := frame.NewPool(8192, 1400)
 	n, err := nic.New(cfg, pool)
 	must(err)
-	page := clock.Private(unit.Never)
-	g, err := clock.NewGovernor(page, 1, 1)
-	must(err)
-	c, err := clock.NewClock(page, 0, 1)
+	c, err := clock.NewOwn(1, unit.Time(loop.Stall(cfg.Rate)), clock.Monotonic)
 	must(err)
 	s := &station{path: path, ip: cfg.IPv4, host: app.NewHost(n), ended: make(chan struct{})}
 	log := slog.New(slog.DiscardHandler)
@@ -103,7 +107,6 @@ func newStation(t testing.TB, path string, i int, w loop.Wire, limits abi.Limits
 	}()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve() }()
-	g.Start(1)
 	t.Cleanup(func() {
 		s.stop()
 		if err := <-served; err != nil {

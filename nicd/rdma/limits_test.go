@@ -3,6 +3,7 @@ package rdma_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"testing"
 
 	"github.com/rocelab/rocelab/nicd/rdma"
@@ -44,6 +45,42 @@ func TestLimits(t *testing.T) {
 	open(t, s[0], rdma.QPConfig{})
 	if d, err := rdma.Open(s[0].path); !errors.Is(err, rdma.ErrDaemonGone) {
 		t.Errorf("third program: %v, %v", d, err)
+	}
+}
+
+// A call that waits for a neighbour holds up no other, and ends with the program.
+func TestWaitingHoldsNobodyUp(t *testing.T) {
+	s := newLab(t, uverbs.DefaultLimits())
+	a := open(t, s[0], rdma.QPConfig{})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := a.pd.CreateAddress(t.Context(), rdma.Path{IP: silent})
+		ended <- err
+	}()
+	// One that is given up while its way is looked for leaves nothing behind.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := a.dev.Dial(ctx, netip.AddrPortFrom(silent, 7), a.qp, rdma.DefaultParams())
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	for range 10 {
+		pd, err := a.dev.AllocPD()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pd.Free(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the call that was to wait: %v", err)
+	default:
+	}
+	a.dev.Close()
+	if err := <-ended; err == nil {
+		t.Error("a way to nobody was found")
 	}
 }
 

@@ -88,6 +88,7 @@ type channel struct {
 	done     int
 	next     int // notice to take
 	arrived  []int
+	ended    error     // why the QP carries nothing any more
 	received unit.Time // when the last notice was
 }
 
@@ -147,31 +148,28 @@ func (c *channel) receive(ctx context.Context) (notice, error) {
 	if err != nil {
 		return n, err
 	}
-	return n, c.postReceive(c.next - 1 + receives)
+	if err := c.postReceive(c.next - 1 + receives); err != nil && c.ended == nil {
+		c.ended = err // the other end may have left after its last message
+	}
+	return n, nil
 }
 
 // ErrSilent says that the other end did not answer in time.
 var ErrSilent = errors.New("the other end does not answer")
 
-// wait takes completions until something has happened.
+// wait takes completions until something has happened, even if the other end has left in the same
+// moment.
 func (c *channel) wait(ctx context.Context, happened func() bool) error {
 	bounded, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	var cs [8]rdma.Completion
 	for !happened() {
+		if c.ended != nil {
+			return c.ended
+		}
 		n, err := c.cq.Wait(bounded, cs[:])
 		for i := range cs[:n] {
-			switch {
-			case cs[i].Status == rdma.Flushed:
-				return ErrLeft
-			case cs[i].Status != rdma.Success:
-				return fmt.Errorf("%v: %v", cs[i].Op, cs[i].Status)
-			case cs[i].Op == rdma.Receive:
-				c.arrived = append(c.arrived, cs[i].Bytes)
-				c.received = cs[i].At
-			default:
-				c.done++
-			}
+			c.complete(&cs[i])
 		}
 		switch {
 		case n > 0:
@@ -184,6 +182,22 @@ func (c *channel) wait(ctx context.Context, happened func() bool) error {
 		}
 	}
 	return nil
+}
+
+// complete takes note of one completion.
+func (c *channel) complete(done *rdma.Completion) {
+	switch {
+	case done.Status == rdma.Success && done.Op == rdma.Receive:
+		c.arrived = append(c.arrived, done.Bytes)
+		c.received = done.At
+	case done.Status == rdma.Success:
+		c.done++
+	case c.ended != nil:
+	case done.Status == rdma.Flushed:
+		c.ended = ErrLeft
+	default:
+		c.ended = fmt.Errorf("%v: %v", done.Op, done.Status)
+	}
 }
 
 // ErrLeft says that the other end has closed the connection.

@@ -256,6 +256,28 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// batch gives all completions at once.
+type batch []rdma.Completion
+
+func (b *batch) Wait(_ context.Context, dst []rdma.Completion) (int, error) {
+	n := copy(dst, *b)
+	*b = (*b)[n:]
+	return n, nil
+}
+
+// A client that leaves with its last answer is seen to leave after it, however late we look.
+func TestLeavesWithTheLastAnswer(t *testing.T) {
+	cq := &batch{{Op: rdma.Send}, {Op: rdma.Receive, Status: rdma.Flushed},
+		{Op: rdma.Receive, Status: rdma.Flushed}}
+	c := &channel{cq: cq, posted: 1, patience: time.Minute}
+	if err := c.wait(t.Context(), func() bool { return c.done == c.posted }); err != nil {
+		t.Errorf("the answer: %v", err)
+	}
+	if _, err := c.receive(t.Context()); !errors.Is(err, ErrLeft) {
+		t.Errorf("after it: %v, want %v", err, ErrLeft)
+	}
+}
+
 // A server for one client after another has done what it should when it is interrupted.
 func TestPersistentServerEnds(t *testing.T) {
 	d, err := rdma.Open(rdmatest.NewPair(t)[0])

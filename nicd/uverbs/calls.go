@@ -54,10 +54,18 @@ var calls = map[string]call{
 	abi.CallAccept:     plain((*program).acceptCM),
 	abi.CallReject:     plain(connected((*program).reject)),
 	abi.CallDisconnect: plain(connected((*program).disconnect)),
-	abi.CallHangUp:     plain(connected((*program).hangUp)),
+	abi.CallHangUp:     plain((*program).hangUp),
 	abi.CallResolve:    plain((*program).resolve),
 	abi.CallServeSIDR:  plain((*program).serveSIDR),
 }
+
+// waits are the calls that find the way to a host first, for which the kernel may have to ask a
+// neighbour. They do not hold up others.
+var waits = map[string]bool{abi.CallCreateAH: true, abi.CallReadyReceive: true,
+	abi.CallDial: true, abi.CallResolve: true}
+
+// atOnce bounds the calls of a program that wait.
+const atOnce = 16
 
 // decoded makes a call of a function of its decoded body.
 func decoded[Req any](fn func(*program, Req) (any, []int, error)) call {
@@ -103,6 +111,25 @@ func (p *program) handle(b []byte) error {
 	if fn == nil {
 		return p.answer(req.ID, nil, nil, fmt.Errorf("%w: no call %.40q", errInvalid, req.Call))
 	}
+	if !waits[req.Call] {
+		return p.carryOut(&req, fn)
+	}
+	select {
+	case p.waiting <- struct{}{}:
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+	p.waiters.Go(func() {
+		if p.carryOut(&req, fn) != nil {
+			p.conn.Close() // read ends with that
+		}
+		<-p.waiting
+	})
+	return nil
+}
+
+// carryOut executes a call and answers it.
+func (p *program) carryOut(req *abi.Request, fn call) error {
 	answer, fds, err := fn(p, req.Body)
 	if errors.Is(err, errLost) {
 		closeAll(fds)

@@ -17,6 +17,7 @@ import (
 type connections struct {
 	program  *program
 	ids      map[uint32]cm.ID // by the numbers that program and server use
+	opening  map[uint32]bool  // numbers of those for which the way is still looked for
 	numbers  map[cm.ID]uint32
 	services map[ib.ServiceID]*service
 }
@@ -29,16 +30,31 @@ type service struct {
 }
 
 func newConnections(p *program) connections {
-	return connections{program: p, ids: map[uint32]cm.ID{}, numbers: map[cm.ID]uint32{},
-		services: map[ib.ServiceID]*service{}}
+	return connections{program: p, ids: map[uint32]cm.ID{}, opening: map[uint32]bool{},
+		numbers: map[cm.ID]uint32{}, services: map[ib.ServiceID]*service{}}
 }
 
-func (c *connections) add(number uint32, id cm.ID) {
+// add takes a connection that start makes to the program's, and to its account.
+func (c *connections) add(number uint32, start func() (cm.ID, error)) (cm.ID, error) {
+	if err := c.program.charge(connectionBytes); err != nil {
+		return 0, err
+	}
+	id, err := start()
+	if err != nil {
+		c.program.memory.Add(-connectionBytes)
+		return 0, err
+	}
 	c.ids[number], c.numbers[id] = id, number
+	return id, nil
 }
 
 func (c *connections) forget(number uint32) {
-	delete(c.numbers, c.ids[number])
+	id, known := c.ids[number]
+	if !known {
+		return
+	}
+	c.program.memory.Add(-connectionBytes)
+	delete(c.numbers, id)
 	delete(c.ids, number)
 }
 
@@ -85,16 +101,20 @@ func (c *connections) Connection(now unit.Time, e *cm.Event) {
 func (c *connections) requested(now unit.Time, e *cm.Event, out *abi.CM) {
 	p := c.program
 	s := c.services[e.Service]
-	if s == nil || s.answer != nil || len(c.ids) >= p.server.cfg.Limits.Objects {
+	err := errLimit
+	if s != nil && s.answer == nil && len(c.ids) < p.server.cfg.Limits.Objects {
+		out.Conn = p.next()
+		_, err = c.add(out.Conn, func() (cm.ID, error) { return e.ID, nil })
+	}
+	if err != nil {
 		_ = p.server.cfg.Host.RejectCM(now, e.ID, cm.Refusal{Reason: ib.RejNoResources})
 		return
 	}
-	out.Kind, out.Listener, out.Conn = abi.CMRequest, s.handle, p.next()
+	out.Kind, out.Listener = abi.CMRequest, s.handle
 	_, out.Port, _ = e.Service.IPPort()
 	if !out.From.IsValid() {
 		out.From = netip.AddrPortFrom(e.Path.Dest, 0) // not by the RDMA connection manager
 	}
-	c.add(out.Conn, e.ID)
 	c.tell(*out)
 }
 
@@ -183,40 +203,59 @@ func (p *program) unlisten(h abi.Handle) (none, error) {
 	})
 }
 
-// way is the path of connection management datagrams to a host.
-func (p *program) way(a abi.Path, to netip.AddrPort) (cm.Path, error) {
-	a.IP = to.Addr()
-	n, err := p.path(a)
-	if err != nil {
-		return cm.Path{}, err
-	}
-	out := cm.Path{Source: n.Source, Dest: n.IP, MAC: n.MAC, VLAN: n.VLAN}
-	return out, p.do(func(unit.Time) error {
-		out.Source, err = p.server.cfg.Host.NIC().SourceOf(nic.Path{IP: n.IP, Source: n.Source,
-			MAC: n.MAC, VLAN: n.VLAN})
-		return err
-	})
-}
-
-func (p *program) dial(d abi.Dial) (none, error) {
-	way, err := p.way(d.Path, d.To)
-	if err != nil {
-		return none{}, err
-	}
-	return none{}, p.do(func(now unit.Time) error {
-		q, err := p.reliable(d.QP)
+// open finds the way of connection management datagrams to a host, for the connection that start
+// makes with it, unless the program has given it up meanwhile.
+func (p *program) open(number uint32, a abi.Path, to netip.AddrPort,
+	start func(now unit.Time, way cm.Path) error) error {
+	if err := p.do(func(unit.Time) error {
+		err := p.fresh(number)
 		if err == nil {
-			err = p.fresh(d.Conn)
+			p.connections.opening[number] = true
 		}
+		return err
+	}); err != nil {
+		return err
+	}
+	a.IP = to.Addr()
+	n, lost := p.path(a)
+	return p.do(func(now unit.Time) error {
+		if !p.connections.opened(number) {
+			return fmt.Errorf("%w: connection %d was given up", errInvalid, number)
+		}
+		if lost != nil {
+			return lost
+		}
+		way := cm.Path{Source: n.Source, Dest: n.IP, MAC: n.MAC, VLAN: n.VLAN}
+		var err error
+		way.Source, err = p.server.cfg.Host.NIC().SourceOf(nic.Path{IP: n.IP, Source: n.Source,
+			MAC: n.MAC, VLAN: n.VLAN})
 		if err != nil {
 			return err
 		}
-		id, err := p.server.cfg.Host.ConnectCM(now, cm.Request{Path: way,
-			Service: ib.IPService(ib.SpaceTCP, d.To.Port()), Retry: d.Params.Retry,
-			QP: offer(q, &d.Params), Private: d.Params.Private,
-			From: netip.AddrPortFrom(way.Source, p.server.port())}, &p.connections)
+		return start(now, way)
+	})
+}
+
+// opened ends the search for a connection's way, and reports whether there was one.
+func (c *connections) opened(number uint32) bool {
+	was := c.opening[number]
+	delete(c.opening, number)
+	return was
+}
+
+func (p *program) dial(d abi.Dial) (none, error) {
+	return none{}, p.open(d.Conn, d.Path, d.To, func(now unit.Time, way cm.Path) error {
+		q, err := p.reliable(d.QP)
+		if err != nil {
+			return err
+		}
+		id, err := p.connections.add(d.Conn, func() (cm.ID, error) {
+			return p.server.cfg.Host.ConnectCM(now, cm.Request{Path: way,
+				Service: ib.IPService(ib.SpaceTCP, d.To.Port()), Retry: d.Params.Retry,
+				QP: offer(q, &d.Params), Private: d.Params.Private,
+				From: netip.AddrPortFrom(way.Source, p.server.port())}, &p.connections)
+		})
 		if err == nil {
-			p.connections.add(d.Conn, id)
 			q.connection = id
 		}
 		return err
@@ -226,13 +265,14 @@ func (p *program) dial(d abi.Dial) (none, error) {
 // fresh judges a number that the program chose.
 func (p *program) fresh(number uint32) error {
 	_, used := p.connections.ids[number]
+	used = used || p.connections.opening[number]
 	for _, s := range p.connections.services {
 		used = used || s.handle == number
 	}
 	if used || number&abi.Ours == 0 {
 		return fmt.Errorf("%w: connection %d", errInvalid, number)
 	}
-	return p.more(len(p.connections.ids), "connections")
+	return p.more(len(p.connections.ids)+len(p.connections.opening), "connections")
 }
 
 // offer is what the other end is told of a QP.
@@ -285,28 +325,30 @@ func (p *program) disconnect(now unit.Time, id cm.ID, c *abi.Conn) error {
 	return p.server.cfg.Host.DisconnectCM(now, id, c.Private)
 }
 
-func (p *program) hangUp(now unit.Time, id cm.ID, c *abi.Conn) error {
-	p.server.cfg.Host.CloseCM(now, id)
-	p.connections.forget(c.Conn)
-	return nil
+// hangUp gives up a connection in whatever state.
+func (p *program) hangUp(c abi.Conn) (none, error) {
+	return none{}, p.do(func(now unit.Time) error {
+		if p.connections.opened(c.Conn) {
+			return nil
+		}
+		id, ok := p.connections.ids[c.Conn]
+		if !ok {
+			return missing("connection", c.Conn)
+		}
+		p.server.cfg.Host.CloseCM(now, id)
+		p.connections.forget(c.Conn)
+		return nil
+	})
 }
 
 func (p *program) resolve(r abi.Resolve) (none, error) {
-	way, err := p.way(r.Path, r.To)
-	if err != nil {
-		return none{}, err
-	}
-	return none{}, p.do(func(now unit.Time) error {
-		if err := p.fresh(r.Conn); err != nil {
-			return err
-		}
-		id, err := p.server.cfg.Host.ResolveCM(now, cm.Lookup{Path: way,
-			Service: ib.IPService(ib.SpaceUDP, r.To.Port()),
-			From:    netip.AddrPortFrom(way.Source, p.server.port()), Private: r.Private},
-			&p.connections)
-		if err == nil {
-			p.connections.add(r.Conn, id)
-		}
+	return none{}, p.open(r.Conn, r.Path, r.To, func(now unit.Time, way cm.Path) error {
+		_, err := p.connections.add(r.Conn, func() (cm.ID, error) {
+			return p.server.cfg.Host.ResolveCM(now, cm.Lookup{Path: way,
+				Service: ib.IPService(ib.SpaceUDP, r.To.Port()),
+				From:    netip.AddrPortFrom(way.Source, p.server.port()), Private: r.Private},
+				&p.connections)
+		})
 		return err
 	})
 }

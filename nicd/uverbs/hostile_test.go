@@ -86,7 +86,9 @@ func (v *victim) enter(t testing.TB) (*program, *region) {
 		t.Helper()
 		b, _ := json.Marshal(body)
 		m, _ := json.Marshal(abi.Request{ID: 1, Call: call, Body: b})
-		if err := p.handle(m); err != nil {
+		err := p.handle(m)
+		p.waiters.Wait()
+		if err != nil {
 			t.Fatal(err)
 		}
 		r := drain(p)
@@ -253,7 +255,9 @@ func FuzzMessages(f *testing.F) {
 	v := newVictim(f)
 	f.Fuzz(func(t *testing.T, message []byte) {
 		v.refresh(t)
-		if err := v.other.handle(message); err == nil && drain(v.other).ID == 0 {
+		err := v.other.handle(message)
+		v.other.waiters.Wait()
+		if err == nil && drain(v.other).ID == 0 {
 			t.Errorf("%q is not answered", message)
 		}
 		v.run()

@@ -29,6 +29,8 @@ type program struct {
 	memory atomic.Int64 // bytes charged
 
 	courier courier
+	waiting chan struct{} // a place for each call that waits
+	waiters sync.WaitGroup
 
 	// Set by hello, then for the loop's thread.
 	ring    *abi.Ring
@@ -76,7 +78,7 @@ func newProgram(s *Server, conn *net.UnixConn) *program {
 		cqs: map[uint32]*completionQueue{}, srqs: map[uint32]*sharedQueue{},
 		ahs: map[uint32]handle{}, queues: map[uint32]*queuePair{}}
 	p.connections = newConnections(p)
-	p.courier.wake = make(chan struct{}, 1)
+	p.courier.wake, p.waiting = make(chan struct{}, 1), make(chan struct{}, atOnce)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -96,6 +98,7 @@ func (p *program) run() {
 	err := p.read()
 	p.conn.Close()
 	p.cancel()
+	p.waiters.Wait()
 	writer.Wait()
 	p.free()
 	p.server.cfg.Log.Debug("program ended", "cause", err)

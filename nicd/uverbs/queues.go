@@ -12,12 +12,15 @@ import (
 	"github.com/rocelab/rocelab/roce/qp"
 )
 
-// What a work request takes of the daemon's memory at most, for the account: a send queue entry
-// with its completion, and a receive.
+// What things take of the daemon's memory at most, for the account: a send queue entry with its
+// completion, a receive, a READ or atomic of the peer whose answer is kept, a connection of the
+// connection manager with the message that it repeats.
 const (
-	sendBytes    = 256
-	receiveBytes = 128
-	queueBytes   = 2048 // of a queue pair without its queues
+	sendBytes       = 256
+	receiveBytes    = 128
+	resourceBytes   = 64
+	connectionBytes = 1024
+	queueBytes      = 2048 // of a queue pair without its queues
 )
 
 // queuePair is a QP of a program, and the owner of its completions.
@@ -105,6 +108,9 @@ func (p *program) createQP(c abi.CreateQP) (made abi.CreatedQP, err error) {
 		taken: make([]unit.Time, c.SendDepth),
 		charge: queueBytes + int64(c.SendDepth)*int64(sendBytes+c.MaxInline) +
 			int64(c.ReceiveDepth)*receiveBytes}
+	if !c.UD { // how many it wants is known when it is connected
+		q.charge += qp.MaxResources * resourceBytes
+	}
 	if err := p.charge(q.charge); err != nil {
 		return made, err
 	}

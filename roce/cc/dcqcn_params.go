@@ -75,7 +75,7 @@ func imitated(preset string) (flows int, ok bool) {
 
 // imitation is DCQCN+ as far as parameters of hardware can do it: [DCQCN+] section 6.3, its points
 // 1 to 3, on top of mlx5's. We deviate: the thesis rounded to what its NIC could be told, "the
-// nearest integer"; these are the exact values.
+// nearest integer"; these are the exact values. The nearest to 256/flows is zero from 513 flows on.
 func imitation(flows int) *DCQCNParams {
 	p := mlx5()
 	p.DecreaseInterval = 40 * time.Microsecond

@@ -3,6 +3,7 @@
 // The contract has the shape of programmable congestion control in real NICs: events go in (sent,
 // ack, nack, cnp, cnm, rtt, timeout), a limit comes out (rate, window, probe request). An algorithm
 // is one file and one line in the registry; it serves one QP and knows nothing about packets.
+// Programs add their own by Registry.With.
 //
 //	dcqcn       [DCQCN] 3.1, driven by CNPs; presets imitate [DCQCN+] by parameters
 //	dcqcn_plus  [DCQCN+] 4, driven by CNPs that tell the receiver's interval

@@ -36,7 +36,8 @@ func TestAround(t *testing.T) {
 			if !bytes.Equal(b, want) || !bytes.Equal(zeros, want) {
 				t.Errorf("%v:\n% x and\n% x, want\n% x", o.Opcode, b, zeros, want)
 			}
-			p, ok := OpenAround(head, o.Zeros, h.l3, h.l4)
+			var p Packet
+			ok := p.OpenAround(head, o.Zeros, h.l3, h.l4)
 			q, ok2 := Open(want, h.l3, h.l4)
 			if !ok || !ok2 || p.PayloadLen() != q.PayloadLen() || *p.BTH != *q.BTH ||
 				!p.CheckICRC() || !q.CheckICRC() || (p.RETH != nil && *p.RETH != *q.RETH) ||
@@ -44,11 +45,11 @@ func TestAround(t *testing.T) {
 				(p.Imm != nil && *p.Imm != *q.Imm) {
 				t.Errorf("%v: %+v, want %+v", o.Opcode, p, q)
 			}
-			if _, ok := OpenAround(want[:at+1], o.Zeros-1, h.l3, h.l4); ok {
+			if new(Packet).OpenAround(want[:at+1], o.Zeros-1, h.l3, h.l4) {
 				t.Errorf("%v: zeros that begin within the payload", o.Opcode)
 			}
 			(*wire.UDP)(head[h.l4:]).SetLen(n - h.l4 - 1)
-			if _, ok := OpenAround(head, o.Zeros, h.l3, h.l4); ok {
+			if new(Packet).OpenAround(head, o.Zeros, h.l3, h.l4) {
 				t.Errorf("%v: zeros that end behind the datagram", o.Opcode)
 			}
 		}

@@ -55,11 +55,12 @@ func Open(frame []byte, l3, l4 int) (p Packet, ok bool) {
 	return p, p.Info.Has.Payload || len(body) == 0
 }
 
-// OpenAround is Open for a packet of a reliable connection whose payload is zeros that nobody
-// stored, with head before them. It reports false also if they are not just the payload.
-func OpenAround(head []byte, zeros, l3, l4 int) (p Packet, ok bool) {
+// OpenAround is Open, into an empty p, for a packet of a reliable connection whose payload is zeros
+// that nobody stored, with head before them. It reports false also if they are not just the
+// payload.
+func (p *Packet) OpenAround(head []byte, zeros, l3, l4 int) bool {
 	if l3 < 0 || l4 <= l3 || l4+wire.UDPLen+BTHLen > len(head) {
-		return p, false
+		return false
 	}
 	behind := (*wire.UDP)(head[l4:]).Len() - (len(head) - l4) - zeros
 	p.ip, p.udp, p.Zeros = head[l3:], l4-l3, zeros
@@ -68,10 +69,10 @@ func OpenAround(head []byte, zeros, l3, l4 int) (p Packet, ok bool) {
 	body := head[l4+wire.UDPLen+BTHLen:]
 	if p.Info.Transport != RC || !p.Info.Has.Payload || p.Info.Extended > len(body) ||
 		behind != p.BTH.PadCount()+ICRCLen {
-		return p, false
+		return false
 	}
-	body, ok = p.views(body)
-	return p, ok && len(body) == 0
+	body, ok := p.views(body)
+	return ok && len(body) == 0
 }
 
 // views lays the extended headers over b, which is long enough for those of the opcode, and returns

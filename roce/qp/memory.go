@@ -55,7 +55,7 @@ var ErrMemory = errors.New("memory region")
 // NewMemory makes room for up to limit regions. Keys are drawn from random, which must not be
 // predictable by peers if they are not to be trusted.
 func NewMemory(random rand.Source, limit int) *Memory {
-	return &Memory{random: random, byKey: make(map[uint32]*Region, limit), limit: limit,
+	return &Memory{random: random, byKey: make(map[uint32]*Region), limit: limit,
 		nextVA: firstVA}
 }
 

@@ -130,10 +130,10 @@ func (c *Config) Validate() (faults []error) {
 	must(c.ReceiveQueue > 0, "receive_queue: %d is not positive", c.ReceiveQueue)
 	must(c.MaxOutstanding > 0 && c.MaxOutstanding < ib.MaxPSNWindow,
 		"max_outstanding: %d is not in 1..%d", c.MaxOutstanding, ib.MaxPSNWindow-1)
-	must(c.ReadDepth >= 0 && c.ReadDepth <= maxResources,
-		"read_depth: %d is not in 0..%d", c.ReadDepth, maxResources)
-	must(c.Resources >= 0 && c.Resources <= maxResources,
-		"resources: %d is not in 0..%d", c.Resources, maxResources)
+	must(c.ReadDepth >= 0 && c.ReadDepth <= MaxResources,
+		"read_depth: %d is not in 0..%d", c.ReadDepth, MaxResources)
+	must(c.Resources >= 0 && c.Resources <= MaxResources,
+		"resources: %d is not in 0..%d", c.Resources, MaxResources)
 	must(c.AckEvery > 0 && c.AckEvery < ib.MaxPSNWindow,
 		"ack_every: %d is not in 1..%d", c.AckEvery, ib.MaxPSNWindow-1)
 	must(c.Timeout < 32, "timeout: code %d is not in 0..31", c.Timeout)

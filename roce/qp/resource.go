@@ -7,8 +7,8 @@ import (
 	"github.com/rocelab/rocelab/roce/ib"
 )
 
-// maxResources bounds what a QP keeps: the connection manager has eight bits for it. IBTA 12.7.
-const maxResources = 255
+// MaxResources bounds what a QP keeps: the connection manager has eight bits for it. IBTA 12.7.
+const MaxResources = 255
 
 // resource is a READ or an atomic of the peer. It stays when it is answered, until newer ones
 // need its place: the peer may have lost the answer and ask again. IBTA 9.4.4, 9.4.5.

@@ -66,8 +66,8 @@ func TestZerosArePlaced(t *testing.T) {
 		t.Fatalf("%d bytes, %d zeros", len(o.Payload), o.Zeros)
 	}
 	at := a.headers.PayloadAt(&o)
-	p, ok := ib.OpenAround(a.packet(&o)[:at], 99, 14, 34)
-	if !ok {
+	var p ib.Packet
+	if !p.OpenAround(a.packet(&o)[:at], 99, 14, 34) {
 		t.Fatal("not a packet")
 	}
 	if _, why := b.Receive(0, &p); why != 0 {

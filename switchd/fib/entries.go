@@ -21,6 +21,7 @@ func (t *Table) AddStatic(mac wire.MAC, port dataplane.PortID) error {
 		if t.used == t.max {
 			return errors.New("static entry: the MAC table is full")
 		}
+		s = t.place(key)
 		t.used++
 	}
 	*s = slot{key: key, port: port, static: true}

@@ -69,13 +69,9 @@ type neighbour struct {
 // NewNeighbours makes an empty table.
 func NewNeighbours(cfg NeighbourConfig) *Neighbours {
 	cfg = cfg.withDefaults()
-	n := &Neighbours{cfg: cfg, poll: cfg.poll(), index: make(map[neighbourKey]int32, cfg.Max),
-		entries: make([]neighbour, cfg.Max), free: make([]int32, cfg.Max),
+	n := &Neighbours{cfg: cfg, poll: cfg.poll(), index: make(map[neighbourKey]int32),
 		asking: ring{which: inAsking, head: none, tail: none},
 		known:  ring{which: inKnown, head: none, tail: none}}
-	for i := range n.free {
-		n.free[i] = int32(cfg.Max - 1 - i)
-	}
 	return n
 }
 
@@ -177,7 +173,12 @@ func (n *Neighbours) forget(e *neighbour, i int32) {
 
 // add makes an entry of which nothing is known, in the place of one that is too old if need be.
 func (n *Neighbours) add(now unit.Time, key neighbourKey) (int32, bool) {
-	if len(n.free) == 0 {
+	switch {
+	case len(n.free) > 0:
+	case len(n.entries) < n.cfg.Max:
+		n.free = append(n.free, int32(len(n.entries)))
+		n.entries = append(n.entries, neighbour{})
+	default:
 		// The first is the longest unconfirmed.
 		i := n.known.head
 		if i == none || !n.tooOld(now, &n.entries[i]) || n.entries[i].waiting.Len() > 0 {

@@ -13,7 +13,9 @@ func (t *Table) Reconfigure(cfg Config) {
 		cfg.Age = DefaultAge
 	}
 	t.age = cfg.Age
-	t.resize(cfg.Max)
+	if cfg.Max != t.max {
+		t.max, t.sweepAt = cfg.Max, 0
+	}
 	for _, e := range t.static {
 		if s := &t.slots[t.find(keyOf(e.MAC))]; s.static && s.port == e.Port &&
 			!slices.Contains(cfg.Static, e) {
@@ -24,22 +26,6 @@ func (t *Table) Reconfigure(cfg Config) {
 	for _, e := range t.static {
 		if err := t.AddStatic(e.MAC, e.Port); err != nil {
 			t.Stats.Full++ // Addresses that were learnt have the room.
-		}
-	}
-}
-
-// resize makes room for another number of entries.
-func (t *Table) resize(entries int) {
-	if entries == t.max {
-		return
-	}
-	old := t.slots
-	t.max = entries
-	t.slots = make([]slot, slotsFor(max(entries, t.used)))
-	t.sweepAt = 0
-	for i := range old {
-		if old[i].key != 0 {
-			t.slots[t.find(old[i].key)] = old[i]
 		}
 	}
 }

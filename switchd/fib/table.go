@@ -95,7 +95,7 @@ func New(cfg Config) *Table {
 	if cfg.Age == 0 {
 		cfg.Age = DefaultAge
 	}
-	t := &Table{age: cfg.Age, max: cfg.Max, slots: make([]slot, slotsFor(cfg.Max))}
+	t := &Table{age: cfg.Age, max: cfg.Max, slots: make([]slot, slotsFor(firstEntries))}
 	for port := range cfg.Ports {
 		t.flood.Add(dataplane.PortID(port))
 	}
@@ -117,6 +117,23 @@ func (c *Config) Validate(ports int) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// firstEntries is how many a table has room for at the start. It grows with what is in it.
+const firstEntries = 32
+
+// place is the empty slot for an address that is not in the table, which grows if need be.
+func (t *Table) place(key uint64) *slot {
+	if n := slotsFor(t.used + 1); n > len(t.slots) {
+		old := t.slots
+		t.slots = make([]slot, n)
+		for i := range old {
+			if old[i].key != 0 {
+				t.slots[t.find(old[i].key)] = old[i]
+			}
+		}
+	}
+	return &t.slots[t.find(key)]
 }
 
 // slotsFor is twice as many as entries, so that probes are short, and a power of two.
@@ -156,7 +173,7 @@ func (t *Table) Learn(now unit.Time, mac wire.MAC, port dataplane.PortID) {
 		}
 		s.port, s.seen = port, now
 	case t.used < t.max || t.sweep(now):
-		s = &t.slots[t.find(key)] // The sweep may have moved the place.
+		s = t.place(key) // The sweep may have moved the place.
 		*s = slot{key: key, port: port, seen: now}
 		t.used++
 		t.Stats.Learnt++

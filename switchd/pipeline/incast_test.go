@@ -53,6 +53,7 @@ func (b *blaster) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 	f.Set(next)
 	b.ledger.Generated.Add(f.Len())
 	b.ledger.Sent.Add(f.Len())
+	b.ready.Add(0)
 	return f
 }
 

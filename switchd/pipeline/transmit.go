@@ -11,13 +11,21 @@ import (
 	"github.com/rocelab/rocelab/switchd/qos"
 )
 
-// Transmit returns the frame that the port sends next: a PFC frame before all others, because
-// the headroom counts on it, then a CNM.
+// Transmit returns the frame that the port sends next.
 func (s *Switch) Transmit(now unit.Time, id dataplane.PortID) *frame.Frame {
 	p := &s.ports[id]
 	if !p.up {
 		return nil
 	}
+	f := s.transmit(now, p)
+	if f != nil && (p.backlog != 0 || p.cnms.Len() > 0 || p.tx.Pending(now)) {
+		s.ready.Add(id)
+	}
+	return f
+}
+
+// transmit takes a PFC frame before all others, because the headroom counts on it, then a CNM.
+func (s *Switch) transmit(now unit.Time, p *port) *frame.Frame {
 	if p.tx.Pending(now) {
 		if f := s.pause(now, p); f != nil {
 			return f

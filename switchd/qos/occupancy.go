@@ -24,7 +24,8 @@ type Occupancy struct {
 	max   unit.Bytes
 	sumHi uint64 // of length times time, in bytes x ns, 128 bits
 	sumLo uint64
-	inBin []time.Duration // their sum is since-start
+	inBin []time.Duration // their sum is since-start; those up to the longest length so far
+	bins  int             // that there can be
 }
 
 // OccupancySummary is what reports print.
@@ -48,14 +49,12 @@ func (q *Quantiles) At(percent int) unit.Bytes { return q[percent/QuantileStep] 
 
 // NewOccupancy makes an account of lengths up to most; longer ones count as the longest.
 func NewOccupancy(most unit.Bytes) *Occupancy {
-	return &Occupancy{inBin: make([]time.Duration, binOf(most)+1)}
+	return &Occupancy{bins: binOf(most) + 1}
 }
 
 // Grow lets the account tell lengths up to most apart. It never shrinks.
 func (o *Occupancy) Grow(most unit.Bytes) {
-	if n := binOf(most) + 1 - len(o.inBin); n > 0 {
-		o.inBin = append(o.inBin, make([]time.Duration, n)...)
-	}
+	o.bins = max(o.bins, binOf(most)+1)
 }
 
 // Set tells that the length is level from now on.
@@ -72,7 +71,11 @@ func (o *Occupancy) pass(now unit.Time) {
 		return
 	}
 	o.since = now
-	o.inBin[min(binOf(o.level), len(o.inBin)-1)] += d
+	bin := min(binOf(o.level), o.bins-1)
+	if bin >= len(o.inBin) {
+		o.inBin = append(o.inBin, make([]time.Duration, bin+1-len(o.inBin))...)
+	}
+	o.inBin[bin] += d
 	hi, lo := bits.Mul64(uint64(o.level), uint64(d))
 	var carry uint64
 	o.sumLo, carry = bits.Add64(o.sumLo, lo, 0)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What congestion control a NIC has is shown, changed while the lab runs, and refused with a reason.
+// What congestion control a NIC has is shown, changed while the lab runs, and refused with reasons.
 func TestCongestionControlIsChanged(t *testing.T) {
 	lab, c := upStarWith(t, "\nnic: {tc_to_cc_map: {4: {algorithm: dctcp}}}\n")
 	cc := func(args ...string) (code int, out, errs string) {

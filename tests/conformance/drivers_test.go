@@ -84,6 +84,7 @@ func (p *peers) Transmit(_ unit.Time, port dataplane.PortID) *frame.Frame {
 	if f != nil {
 		p.ledger.Buffered.Sub(f.Len())
 		p.ledger.Sent.Add(f.Len())
+		p.ready.Add(port)
 	}
 	return f
 }

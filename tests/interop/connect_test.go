@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rocelab/rocelab/nicd/rdma"
 	"github.com/rocelab/rocelab/roce/ib"
@@ -68,9 +67,6 @@ func (c *caller) one(ctx context.Context, t *testing.T) rdma.Completion {
 	return done[0]
 }
 
-// connectTime bounds a case: the guest is slow the first time it does something.
-const connectTime = 60 * time.Second
-
 // rpingParams are what rping asks for, and so all that it grants.
 func rpingParams() rdma.Params {
 	p := rdma.DefaultParams()
@@ -82,9 +78,9 @@ func rpingParams() rdma.Params {
 // rping's port by either IP version, takes our message, and learns of our disconnecting.
 func TestDialLinux(t *testing.T) {
 	s := at(t, 1500)
-	s.judge(t, tolerance{})
+	s.judge(t, tolerance{slow: true})
 	for i, address := range []string{guest4, guest6} {
-		ctx := within(t, connectTime)
+		ctx := within(t, caseTime)
 		c := s.newCaller(t)
 		to := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(7200+i))
 		q := c.queue(t, rdma.QPConfig{MTU: s.pathMTU()})
@@ -118,8 +114,8 @@ func TestDialLinux(t *testing.T) {
 // connection of rping comes about, carries its first message, and ends by our DREQ.
 func TestLinuxDials(t *testing.T) {
 	s := at(t, 1500)
-	s.judge(t, tolerance{})
-	ctx := within(t, connectTime)
+	s.judge(t, tolerance{slow: true})
+	ctx := within(t, caseTime)
 	c := s.newCaller(t)
 	rping := func(port uint16) string {
 		t.Helper()
@@ -173,8 +169,8 @@ func TestLinuxDials(t *testing.T) {
 // SIDR both ways: udaddy finds our datagram service, and we find udaddy's.
 func TestSIDRWithLinux(t *testing.T) {
 	s := at(t, 1500)
-	s.judge(t, tolerance{})
-	ctx := within(t, connectTime)
+	s.judge(t, tolerance{slow: true})
+	ctx := within(t, caseTime)
 	c := s.newCaller(t)
 	const port, qkey = 7174, 0x01234567 // udaddy's default and RDMA_UDP_QKEY
 	q := c.queue(t, rdma.QPConfig{Type: rdma.UD, QKey: qkey})

@@ -5,7 +5,8 @@
 //	 kernel (ARP, TCP) ----------'                   |
 //
 // There is one such station for each MTU (1500: path MTU 1024; 4500: path MTU 4096), shared by all
-// tests. Time is real (dilation 1): the other end has a clock of its own. The guest is emulated and
+// tests. Time is real (dilation 1), less what the machine stood still: the other end has a clock of
+// its own, and the package wants the machine for itself. The guest is emulated and
 // slow, a thousandth of a NIC, so what is tested here is that every byte arrives and that nothing
 // we send is wrong, not speed.
 //

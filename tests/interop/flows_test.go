@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/rocelab/rocelab/nicd"
 )
@@ -39,7 +38,7 @@ const messages = 30
 
 func (s *station) flow(t *testing.T, c flowCase) {
 	t.Helper()
-	ctx := within(t, 20*time.Second)
+	ctx := within(t, caseTime)
 	cmd := fmt.Sprintf("%s -F -d rxe0 -x %d -n %d -u %d", c.tool, s.gids[guest4], messages,
 		patientTimeout)
 	if c.verb != "fetch_add" {
@@ -50,24 +49,11 @@ func (s *station) flow(t *testing.T, c flowCase) {
 	}
 	var e nicd.Endpoint
 	s.call(t, "/v1/open", nicd.OpenRequest{Bytes: 1 << 20}, &e)
-	p, err := s.guest.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Kill)
-	if c.client {
-		if err := s.guest.Listens(ctx, perftestPort); err != nil {
-			t.Fatal(err)
-		}
-	}
-	conn, err := s.meet(ctx, c.client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, conn := s.meet(t, ctx, c.client, cmd)
 	defer conn.Close()
 	h := &handshake{conn: conn, client: c.client, mtu: s.pathMTU()}
 	ours := keys{e.QPN, e.PSN, e.RKey, e.VA, e.IP}
-	err = h.begin(ours, func(k keys) error {
+	err := h.begin(ours, func(k keys) error {
 		peer := nicd.Endpoint{QPN: k.qpn, PSN: k.psn, RKey: k.rkey, VA: k.va, IP: k.ip}
 		if err := peer.MAC.UnmarshalText([]byte(guestMAC)); err != nil {
 			return err

@@ -10,9 +10,11 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/rocelab/rocelab/dataplane/netspace"
 	"github.com/rocelab/rocelab/roce/ib"
+	"github.com/rocelab/rocelab/tests/interop/guest"
 )
 
 // keys are what one end of a perftest tells the other of itself.
@@ -81,19 +83,21 @@ func (h *handshake) begin(ours keys, join func(peer keys) error) error {
 	return nil
 }
 
-// end exchanges what follows the test: keys, results, keys, "done".
+// end exchanges what follows the test: keys, results, keys. Then each end writes "done" and closes,
+// and neither waits for the other's, which the end of the connection may overtake.
 func (h *handshake) end(ours keys) error {
 	k := ours.text()
 	messages := [][]byte{k, make([]byte, 8), make([]byte, 8), make([]byte, 8), make([]byte, 8),
-		make([]byte, 8), k, []byte("done\x00")}
+		make([]byte, 8), k}
 	if h.send {
-		messages = [][]byte{k, []byte("done\x00")}
+		messages = [][]byte{k}
 	}
 	for _, m := range messages {
 		if _, err := h.swap(m); err != nil {
 			return err
 		}
 	}
+	_, _ = h.conn.Write([]byte("done\x00"))
 	return nil
 }
 
@@ -133,28 +137,63 @@ func parseKeys(b []byte) (k keys, err error) {
 // perftestPort is where perftest and the ibv_*_pingpong programs listen.
 const perftestPort = 18515
 
-// meet opens the TCP connection with the guest, as client or server; it lasts as long as ctx.
-func (s *station) meet(ctx context.Context, client bool) (conn net.Conn, err error) {
-	deadline, _ := ctx.Deadline()
-	err = netspace.Do(s.space, func() error {
-		if client {
-			to := fmt.Sprintf("%s:%d", guest4, perftestPort)
-			conn, err = new(net.Dialer).DialContext(ctx, "tcp", to)
-			return err
-		}
-		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", ours4, perftestPort))
-		if err != nil {
-			return err
-		}
+// meet starts the guest's program and opens the TCP connection with it, as client or server; it
+// lasts as long as ctx. Whoever is the server listens before the client begins.
+func (s *station) meet(t *testing.T, ctx context.Context, client bool,
+	command string) (*guest.Process, net.Conn) {
+	t.Helper()
+	var l *net.TCPListener
+	if !client {
+		l = s.listen(t, ctx)
 		defer l.Close()
-		if err := l.(*net.TCPListener).SetDeadline(deadline); err != nil {
-			return err
-		}
+	}
+	p, err := s.guest.Start(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	var conn net.Conn
+	if client {
+		conn, err = s.dial(ctx)
+	} else {
 		conn, err = l.Accept()
+	}
+	if err == nil {
+		deadline, _ := ctx.Deadline()
+		err = conn.SetDeadline(deadline)
+	}
+	if err != nil {
+		t.Fatalf("meet %s: %v\n%s", command, err, p.Output())
+	}
+	return p, conn
+}
+
+// listen waits for clients as long as ctx lasts.
+func (s *station) listen(t *testing.T, ctx context.Context) (l *net.TCPListener) {
+	t.Helper()
+	err := netspace.Do(s.space, func() (err error) {
+		l, err = net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(ours4), Port: perftestPort})
 		return err
 	})
 	if err == nil {
-		err = conn.SetDeadline(deadline)
+		deadline, _ := ctx.Deadline()
+		err = l.SetDeadline(deadline)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// dial connects to the guest's program when it listens.
+func (s *station) dial(ctx context.Context) (conn net.Conn, err error) {
+	if err := s.guest.Listens(ctx, perftestPort); err != nil {
+		return nil, err
+	}
+	err = netspace.Do(s.space, func() error {
+		to := fmt.Sprintf("%s:%d", guest4, perftestPort)
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp", to)
+		return err
+	})
 	return conn, err
 }

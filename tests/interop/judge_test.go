@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gopacket/gopacket/pcapgo"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/tests/require"
 )
@@ -27,7 +28,7 @@ type tolerance struct {
 	corrupt bool // and damaged
 	dry     bool // a receive queue of the guest may run dry
 	dryHere bool // and one of ours
-	slow    bool // the guest may be too slow for a timer of 67 ms
+	slow    bool // an acknowledgement may come later than the timer of who waits for it
 }
 
 // judge watches everything that passes on the wire until the test ends, and then tells what is
@@ -40,14 +41,17 @@ func (s *station) judge(t *testing.T, allow tolerance) {
 	s.call(t, "/v1/capture", daemon.CaptureRequest{Path: path, Ports: []string{"eth0"},
 		Frames: 1 << 20, Snap: maxMTU + wire.EthernetLen}, nil)
 	t.Cleanup(func() {
+		s.quiet(t)
 		var res daemon.CaptureResult
 		s.call(t, "/v1/capture/stop", nil, &res)
 		if res.Dropped > 0 {
 			t.Errorf("the capture missed %d frames", res.Dropped)
 		}
-		sent := checkFrames(t, path, allow)
-		after := s.counters(t)
-		judgeCounters(t, before, after, sent, allow)
+		sent := s.checkFrames(t, path, allow)
+		if !allow.loss {
+			s.accepted(t, before["rcvd_pkts"]+sent)
+		}
+		judgeCounters(t, before, s.counters(t), sent, allow)
 		if !allow.corrupt {
 			checkDissection(t, path)
 		}
@@ -62,10 +66,41 @@ func (s *station) judge(t *testing.T, allow tolerance) {
 	})
 }
 
+// quiet waits until nothing passes any more: programs that have ended leave it to the guest's
+// kernel and to nicd to say goodbye. The ping comes behind all that the guest has sent.
+func (s *station) quiet(t *testing.T) {
+	t.Helper()
+	ctx := within(t, stepTime)
+	passed := func() uint64 {
+		var st nicd.Status
+		if err := s.control.Call(ctx, "GET", "/v1/status", nil, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Ledger.Received.Frames + st.Ledger.Sent.Frames
+	}
+	for n, last := passed(), uint64(0); n != last; {
+		// It may be lost, where frames are.
+		_, _ = s.guest.Run(ctx, "ping -c 1 -W 1 "+ours4)
+		n, last = passed(), n
+	}
+}
+
+// accepted waits for the guest to have taken in what is on its way. Whether it did is for others to
+// judge.
+func (s *station) accepted(t *testing.T, packets int) {
+	t.Helper()
+	_ = s.await(within(t, stepTime), func() error {
+		if n := s.counters(t)["rcvd_pkts"]; n < packets {
+			return fmt.Errorf("rxe has accepted %d of %d packets", n, packets)
+		}
+		return nil
+	})
+}
+
 // call posts to nicd's control socket.
 func (s *station) call(t testing.TB, path string, req, resp any) {
 	t.Helper()
-	if err := s.control.Call(within(t, 10*time.Second), "POST", path, req, resp); err != nil {
+	if err := s.control.Call(within(t, stepTime), "POST", path, req, resp); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -74,7 +109,7 @@ func (s *station) call(t testing.TB, path string, req, resp any) {
 func (s *station) counters(t testing.TB) map[string]int {
 	t.Helper()
 	const dir = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
-	out, err := s.guest.Run(within(t, 10*time.Second), "cd "+dir+" && grep . *")
+	out, err := s.guest.Run(within(t, stepTime), "cd "+dir+" && grep . *")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +138,7 @@ var offences = []struct {
 	{"send_rnr_err", "we sent what nothing was posted for",
 		func(a tolerance) bool { return a.dry }},
 	{"duplicate_request", "we repeated a request without need",
-		func(a tolerance) bool { return a.loss || a.slow }},
+		func(a tolerance) bool { return a.loss || a.slow || a.dry }},
 	{"completer_retry_err", "we left a request without acknowledgement",
 		func(a tolerance) bool { return a.loss || a.slow }},
 	{"retry_exceeded_err", "we left a request without acknowledgement for ever", never},
@@ -134,7 +169,7 @@ func judgeCounters(t *testing.T, before, after map[string]int, sent int, allow t
 
 // checkFrames checks every RoCE packet in a capture, in both directions, and returns how many we
 // sent.
-func checkFrames(t *testing.T, path string, allow tolerance) (sent int) {
+func (s *station) checkFrames(t *testing.T, path string, allow tolerance) (sent int) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -161,10 +196,21 @@ func checkFrames(t *testing.T, path string, allow tolerance) (sent int) {
 			sent++
 		}
 		fault := wrong(b, int(look.L3Off), int(look.L4Off))
+		if fault == "" && tag(b) != s.vlan {
+			fault = fmt.Sprintf("is tagged with VLAN %d, want %d", tag(b), s.vlan)
+		}
 		if fault != "" && !allow.corrupt {
 			t.Errorf("frame %d: %s", n, fault)
 		}
 	}
+}
+
+// tag is the VLAN of a frame, 0 if it has none. IEEE 802.1Q-2022 9.6.
+func tag(b []byte) uint16 {
+	if binary.BigEndian.Uint16(b[12:]) != uint16(wire.TypeVLAN) {
+		return 0
+	}
+	return binary.BigEndian.Uint16(b[14:]) & 0xfff
 }
 
 // wrong says what is wrong with a RoCE frame.

@@ -7,9 +7,6 @@ import (
 	"github.com/rocelab/rocelab/dataplane/daemon"
 )
 
-// defaultTimeout is what both ends take for the acknowledgement timer when nothing is said: 67 ms.
-const defaultTimeout = ""
-
 // Frames are lost in both directions, of requests, acknowledgements and answers alike; the tools
 // see nothing of it. Long packets over IPv6. Loss is by chance, of which a thousand frames have
 // enough: with every n-th frame, a window of as many requests loses the same one for ever.
@@ -17,7 +14,7 @@ func TestToolsOverLoss(t *testing.T) {
 	s := at(t, 4500)
 	id := s.hurt(t, hurt{"loss 0.04", "loss 4%"})
 	before, ours := s.counters(t), s.nicCounters(t)
-	s.tools(t, lossy(jumbo(defaultTimeout)))
+	s.tools(t, lossy(jumbo(impatient)))
 	if qdisc := s.sh(t, "tc -s qdisc show dev eth0"); strings.Contains(qdisc, "dropped 0,") {
 		t.Errorf("the guest lost nothing:\n%s", qdisc)
 	}

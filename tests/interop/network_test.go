@@ -21,6 +21,14 @@ const (
 	guest6   = "fd09::1"
 )
 
+// ends are the addresses of both sides for some traffic.
+type ends struct{ ours, guest string }
+
+var (
+	four = ends{ours4, guest4}
+	six  = ends{ours6, guest6}
+)
+
 // maxMTU is what the TAP carries; eth0 on either side is what bounds frames.
 const maxMTU = 9000
 

@@ -18,11 +18,15 @@ control: %s
 verbs: %s
 port: {name: eth0, rate: 10Gb/s, delay: 1us, mtu: %d}
 mac: %s
-ipv4: %s
-ipv6: %s
 mtu: %d
 cc: {algorithm: none}
-`
+%s`
+
+// Addresses of NICs.
+const (
+	usual    = "ipv4: " + ours4 + "\nipv6: " + ours6 + "\n"
+	onTagged = "ipv4: " + oursVLAN + "\nvlan: 100\n"
+)
 
 // pathMTU is what rxe derives from the MTU of Ethernet.
 func (s *station) pathMTU() int {
@@ -32,12 +36,13 @@ func (s *station) pathMTU() int {
 	return 1024
 }
 
-func (s *station) startNIC(ctx context.Context) (err error) {
+// startNIC starts a NIC with the addresses that are given.
+func (s *station) startNIC(ctx context.Context, addresses string) (err error) {
 	socket := filepath.Join(s.dir, "nicd.sock")
 	s.verbs = filepath.Join(s.dir, "nicd.verbs")
 	path := filepath.Join(s.dir, "nicd.yaml")
-	text := fmt.Sprintf(nicConfig, "interop", s.space, socket, s.verbs, s.mtu, ourMAC, ours4, ours6,
-		s.pathMTU())
+	text := fmt.Sprintf(nicConfig, "interop", s.space, socket, s.verbs, s.mtu, ourMAC,
+		s.pathMTU(), addresses)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}

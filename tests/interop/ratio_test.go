@@ -15,9 +15,15 @@ import (
 	"github.com/rocelab/rocelab/tests/require"
 )
 
+// listens waits until somebody listens at perftest's port, as /proc has it.
+const listens = `eventually() { for i in $(seq 300); do "$@" && return; sleep 0.2; done; return 1; }
+listening() { cat /proc/net/tcp /proc/net/tcp6 | grep -q ':4853 [0-9A-F:]* 0A'; }
+listens() { eventually listening; }
+`
+
 // rxe between the two ends of a veth in one namespace: its devices do not cross namespaces. The
 // rules send what is for the other end over the wire, although its address is local.
-const rxeOverVeth = `set -e
+const rxeOverVeth = listens + `set -e
 ip link add va type veth peer name vb
 ip addr add 10.8.0.1/24 dev va; ip addr add 10.8.0.2/24 dev vb
 ip link set va up; ip link set vb up
@@ -37,13 +43,13 @@ rdma link add rxa type rxe netdev va
 rdma link add rxb type rxe netdev vb
 sleep 1
 gid() { grep -l ffff:0a08 /sys/class/infiniband/$1/ports/1/gids/* | head -1 | sed 's/.*[/]//'; }
-ib_write_bw -d rxb -x $(gid rxb) -F -s 65536 -n 300 -u 18 > /tmp/server 2>&1 &
-sleep 2
-ib_write_bw -d rxa -x $(gid rxa) -F -s 65536 -n 300 -u 18 10.8.0.2
+ib_write_bw -d rxb -x $(gid rxb) -F -s 65536 -n 300 -u 22 > /tmp/server 2>&1 &
+listens
+ib_write_bw -d rxa -x $(gid rxa) -F -s 65536 -n 300 -u 22 10.8.0.2
 wait`
 
 // nicd at both ends of a veth between two namespaces, real time.
-const nicdOverVeth = `set -e
+const nicdOverVeth = listens + `set -e
 mkdir -p /run/netns /tmp/n
 ip link add wa type veth peer name wb
 for n in a b; do
@@ -55,13 +61,11 @@ for n in a b; do
 		$n $n $n $n > /tmp/n/$n.yaml
 	nicd -config /tmp/n/$n.yaml > /tmp/n/$n.log 2>&1 &
 done
-for i in 1 2 3 4 5 6 7 8 9 10; do
-	test -e /tmp/n/a.verbs && test -e /tmp/n/b.verbs && break
-	sleep 1
-done
-rocelab perf write_bw --nic /tmp/n/b.verbs -s 65536 -n 300 -u 18 > /tmp/n/server 2>&1 &
-sleep 2
-rocelab perf write_bw --nic /tmp/n/a.verbs -s 65536 -n 300 -u 18 localhost || {
+eventually test -e /tmp/n/a.verbs
+eventually test -e /tmp/n/b.verbs
+rocelab perf write_bw --nic /tmp/n/b.verbs -s 65536 -n 300 -u 22 > /tmp/n/server 2>&1 &
+listens
+rocelab perf write_bw --nic /tmp/n/a.verbs -s 65536 -n 300 -u 22 localhost || {
 	cat /tmp/n/server /tmp/n/*.log; exit 1; }
 kill %1 %2 2>/dev/null; true`
 

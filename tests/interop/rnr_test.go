@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/nicd/rdma"
@@ -15,7 +14,7 @@ import (
 func (s *station) nicCounters(t testing.TB) map[string]uint64 {
 	t.Helper()
 	var st nicd.Status
-	ctx := within(t, 10*time.Second)
+	ctx := within(t, stepTime)
 	if err := s.control.Call(ctx, "GET", "/v1/status", nil, &st); err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +29,8 @@ func TestReceiverNotReady(t *testing.T) {
 	s := at(t, 1500)
 	for _, options := range []string{"", " --use-srq"} {
 		t.Run("ib_send_bw -r 2"+options, func(t *testing.T) {
-			const common = "-n 200 -s 64" + patient
-			c := perftest("send_bw", common, false)
+			c := perftest("send_bw", "-n 200 -s 64"+patient, false)
 			c.theirs += " -r 2" + options
-			c.allow.slow = true
 			before, ours := s.counters(t), s.nicCounters(t)
 			s.judge(t, c.allow)
 			s.tool(t, c, true)
@@ -65,26 +62,18 @@ var helpings = []int{1, 2, 8, rounds - 11}
 
 func (s *station) starve(t *testing.T, shared bool) {
 	t.Helper()
-	ctx := within(t, 30*time.Second)
+	ctx := within(t, caseTime)
 	x := exchange{tool: "ib_send_bw", bytes: 10_001, op: rdma.Send, shared: shared}
 	p := s.newPeer(t, ctx, x)
 	post := p.qp.PostReceive
 	if shared {
 		post = p.srq.PostReceive
 	}
-	tool, err := s.guest.Start(p.command(false, s.gids[guest4], false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(tool.Kill)
-	conn, err := s.meet(ctx, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool, conn := s.meet(t, ctx, false, p.command(false, s.gids[guest4], false))
 	defer conn.Close()
 	h := &handshake{conn: conn, mtu: s.pathMTU(), send: true}
 	ours := keys{p.qp.QPN(), p.qp.PSN(), p.mem.Key, p.mem.VA, netip.MustParseAddr(ours4)}
-	err = h.begin(ours, p.join)
+	err := h.begin(ours, p.join)
 	n := 0
 	for _, helping := range helpings {
 		if err == nil {

@@ -7,6 +7,13 @@ import (
 	"time"
 )
 
+// Bounds of what waits. On a machine with nothing else to do a case takes one to four seconds and a
+// step of it a tenth of one; the guest is emulated, and slow when the machine is.
+const (
+	caseTime = 60 * time.Second
+	stepTime = 20 * time.Second
+)
+
 // within is a context for one step of a test, or of its cleanup, before which its own ends.
 func within(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
@@ -19,7 +26,7 @@ func within(t testing.TB, d time.Duration) context.Context {
 // commands at a time, tells their status and output, and ends what is killed.
 func TestGuest(t *testing.T) {
 	s := at(t, 1500)
-	ctx := within(t, 30*time.Second)
+	ctx := within(t, caseTime)
 	long, err := s.guest.Start("echo begun; sleep 1000")
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ type station struct {
 	nicd    *program
 	control *daemon.Client
 	verbs   string // nicd's socket for programs
+	vlan    uint16 // of RoCE packets; 0: they have no tag
 	failed  bool   // a test on it has failed: keep dir
 }
 
@@ -44,7 +45,7 @@ var stations = struct {
 }{byMTU: map[int]*station{}, err: map[int]error{}}
 
 // setUpTime bounds what may have to download packages.
-const setUpTime = 5 * time.Minute
+const setUpTime = 10 * time.Minute
 
 // at returns the station with an MTU of Ethernet, for this test alone until it ends.
 func at(t testing.TB, mtu int) *station {
@@ -101,7 +102,7 @@ func (s *station) bringUp(ctx context.Context, image *guest.Image) error {
 	if s.gids, err = readGIDs(ctx, s.guest); err != nil {
 		return err
 	}
-	return s.startNIC(ctx)
+	return s.startNIC(ctx, usual)
 }
 
 // readGIDs reads the guest's table of addresses, in which tools name them by index.

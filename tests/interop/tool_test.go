@@ -1,12 +1,12 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // words puts into a command what differs between the ends: {own} and {peer} are the addresses of
@@ -17,23 +17,25 @@ func (s *station) words(command, own, peer, tcp string) string {
 		"{gid}", strconv.Itoa(s.gids[own]), "{mtu}", strconv.Itoa(s.pathMTU())).Replace(command)
 }
 
+// guestTime ends a program of the guest somewhat before its case, so that it can tell how far it
+// came.
+const guestTime = "timeout 50 "
+
 // commands are those of both ends; client says whether ours is the client.
 func (s *station) commands(c tool, client bool) (ours, theirs string) {
-	ours, theirs = c.ours+" --nic "+s.verbs+c.server, "timeout 50 "+c.theirs+c.client
+	ours, theirs = c.ours+" --nic "+s.verbs+c.server, guestTime+c.theirs+c.client
 	if client {
-		ours, theirs = c.ours+" --nic "+s.verbs+c.client, "timeout 50 "+c.theirs+c.server
+		ours, theirs = c.ours+" --nic "+s.verbs+c.client, guestTime+c.theirs+c.server
 	}
-	here, there := ours4, guest4
-	if c.six {
-		here, there = ours6, guest6
-	}
-	return s.words(ours, here, there, guest4), s.words(theirs, there, here, ours4)
+	packets := cmp.Or(c.packets, four)
+	return s.words(ours, packets.ours, packets.guest, guest4),
+		s.words(theirs, packets.guest, packets.ours, ours4)
 }
 
 // tool runs the two ends until both have ended well.
 func (s *station) tool(t *testing.T, c tool, client bool) {
 	t.Helper()
-	ctx := within(t, 60*time.Second)
+	ctx := within(t, caseTime)
 	ours, theirs := s.commands(c, client)
 	if !client {
 		p := s.ourTool(t, ours)

@@ -147,6 +147,7 @@ func (t *tester) Transmit(now unit.Time, port dataplane.PortID) *frame.Frame {
 	f.Meta.Class = (&classify.Map{}).Classify(f.Bytes())
 	t.ledger.Generated.Add(f.Len())
 	t.ledger.Sent.Add(f.Len())
+	t.ready.Add(port)
 	return f
 }
 

@@ -33,6 +33,9 @@ const (
 // IP is the address of a NIC.
 func IP(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}) }
 
+// IP6 is the other address of a NIC.
+func IP6(i int) netip.Addr { return netip.AddrFrom16([16]byte{0: 0xfd, 15: byte(i + 1)}) }
+
 func mac(i int) wire.MAC { return wire.MAC{2, 0, 0, 0, 0, byte(i + 1)} }
 
 // NewPair is two NICs in their loops, back to back over a wire in memory, with servers for
@@ -54,7 +57,7 @@ func NewPair(t testing.TB) (paths [2]string) {
 	must(err)
 	for i, w := range []loop.Wire{a, b} {
 		cfg := nic.DefaultConfig()
-		cfg.MAC, cfg.IPv4, cfg.Rate, cfg.Seed = mac(i), IP(i), Rate, 7
+		cfg.MAC, cfg.IPv4, cfg.IPv6, cfg.Rate, cfg.Seed = mac(i), IP(i), IP6(i), Rate, 7
 		pool := frame.NewPool(8192, 1400)
 		n, err := nic.New(cfg, pool)
 		must(err)
@@ -81,7 +84,8 @@ func NewPair(t testing.TB) (paths [2]string) {
 		t.Cleanup(func() {
 			cancel()
 			for range 2 {
-				if err := <-ended; err != nil {
+				// A test may be over before the server has begun.
+				if err := <-ended; err != nil && !errors.Is(err, loop.ErrStopped) {
 					t.Error(err)
 				}
 			}
@@ -93,7 +97,7 @@ func NewPair(t testing.TB) (paths [2]string) {
 
 func resolve(_ context.Context, ip, _ netip.Addr) (nic.Path, error) {
 	for i := range 2 {
-		if ip == IP(i) {
+		if ip == IP(i) || ip == IP6(i) {
 			return nic.Path{IP: ip, MAC: mac(i)}, nil
 		}
 	}

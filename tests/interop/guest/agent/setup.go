@@ -62,7 +62,7 @@ func loadModules() error {
 
 // appear waits for something that the kernel makes in its own time.
 func appear(look func() bool) bool {
-	const pause, patience = 10 * time.Millisecond, 10 * time.Second
+	const pause, patience = 10 * time.Millisecond, time.Minute
 	for range patience / pause {
 		if look() {
 			return true
