@@ -42,7 +42,7 @@ func incastCells(o suite.Options) (cells []suite.Cell) {
 	add := func(k int, pmax float64, seed uint64) {
 		name := fmt.Sprintf("senders=%d Pmax=%v%% seed=%d", k, pmax, seed)
 		cells = append(cells, run(name, func() *scenario.Scenario {
-			s := dcqcnIncast(k, dcqcnOn)
+			s := dcqcnIncast(k)
 			s.Topology.Seed, s.Topology.Switch.WRED.DropProbability = seed, pmax
 			s.Duration, s.Warmup, s.Interval = duration, warmup, 10*time.Microsecond
 			return s

@@ -58,7 +58,7 @@ func lossCells(o suite.Options) (cells []suite.Cell) {
 
 // lossScenario is a flow to a host whose link loses what the switch sends.
 func lossScenario(rate float64, seed uint64, duration time.Duration) *scenario.Scenario {
-	s := dcqcnIncast(1, dcqcnOn)
+	s := dcqcnIncast(1)
 	s.Topology.Seed = seed
 	s.Topology.Faults = []lab.Fault{{Port: lab.Endpoint{Node: "sw0", Device: "swp2"},
 		Fault: fault.Spec{Kind: fault.Loss, Rule: link.Rule{Effect: link.Lose, Chance: rate}}}}

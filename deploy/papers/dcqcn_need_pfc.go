@@ -2,7 +2,6 @@ package papers
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/rocelab/rocelab/deploy/lab"
 	"github.com/rocelab/rocelab/deploy/scenario"
 	"github.com/rocelab/rocelab/deploy/suite"
-	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
@@ -38,7 +36,7 @@ type configuration struct {
 }
 
 func configurations() []configuration {
-	network := func(c control) lab.Topology { return dcqcnTestbed("need-pfc", 5, c) }
+	network := func(c control) lab.Topology { return dcqcnTestbed("need-pfc", benchmarkHosts, c) }
 	return []configuration{
 		{"no DCQCN", func() lab.Topology { return network(pfcAlone) }},
 		{"DCQCN without PFC", func() lab.Topology {
@@ -93,38 +91,7 @@ func misconfigure(t *lab.Topology) {
 	t.Switch.WRED.MinThreshold = 120 * unit.KB
 }
 
-const (
-	userPairs  = 20
-	needDegree = 8
-	userFlow   = "user"
-	incastFlow = "incast"
-)
-
-// benchmarkFlows are so many pairs of hosts and an incast, chosen at random. The distribution of
-// the sizes of user requests is not published; these are transfers one after the other.
-func benchmarkFlows(t *lab.Topology, pairs, degree int, seed uint64) (flows []scenario.Flow) {
-	var hosts []string
-	for _, n := range t.Nodes {
-		if n.Kind == lab.Host {
-			hosts = append(hosts, n.Name)
-		}
-	}
-	dice := rand.New(rand.NewPCG(seed, 0))
-	add := func(kind, from, to string) {
-		like := nicd.FlowRequest{MessageBytes: dcqcnMessage,
-			Name: fmt.Sprintf("%s %d", kind, len(flows)+1)}
-		flows = append(flows, scenario.Flow{FlowRequest: like, From: from, To: to})
-	}
-	for range pairs {
-		two := dice.Perm(len(hosts))[:2]
-		add(userFlow, hosts[two[0]], hosts[two[1]])
-	}
-	who := dice.Perm(len(hosts))[:degree+1]
-	for _, from := range who[1:] {
-		add(incastFlow, hosts[from], hosts[who[0]])
-	}
-	return flows
-}
+const needDegree = 8 // of the incast: figure 18
 
 func needCells(o suite.Options) (cells []suite.Cell) {
 	duration, warmup := 30*time.Millisecond, 12*time.Millisecond
@@ -140,23 +107,10 @@ func needCells(o suite.Options) (cells []suite.Cell) {
 				return &scenario.Scenario{Topology: top, Duration: duration, Warmup: warmup,
 					Flows:    benchmarkFlows(&top, userPairs, needDegree, seed),
 					Interval: 100 * time.Microsecond}
-			}, measureKinds))
+			}, measureBenchmark))
 		}
 	})
 	return cells
-}
-
-// measureKinds takes the throughput of all flows of users and of the incast.
-func measureKinds(r *scenario.Run, out *suite.Outcome) {
-	for i, f := range r.Flows {
-		kind, _, _ := strings.Cut(f.Name, " ")
-		s := out.Series[kind]
-		s.X, s.Y = append(s.X, float64(len(s.X)+1)), append(s.Y, onLine(r.Goodput(i))/1e9)
-		out.Series[kind] = s
-	}
-	for _, frames := range r.Dropped() {
-		out.Numbers["dropped frames"] += float64(frames)
-	}
 }
 
 func judgeNeed(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
@@ -204,8 +158,7 @@ func judgeNeed(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			"Gb/s.", small),
 		"With a t_PFC of 24.47 KB a queue is longer than a t_ECN of 120 KB only if it is fed " +
 			"through more than four ports, so almost nothing is marked and PFC is on its own.",
-		"User requests follow the traces of the paper's data center, which are not published; " +
-			"here 20 pairs write 4 MB messages one after the other.",
+		benchmarkNote,
 		throughputNote,
 	}
 	return v

@@ -46,7 +46,7 @@ func queueCells(o suite.Options) (cells []suite.Cell) {
 		for _, who := range queueRuns() {
 			name := fmt.Sprintf("%s seed=%d", who, seed)
 			cells = append(cells, run(name, func() *scenario.Scenario {
-				s := dcqcnIncast(cdfSenders, dcqcnOn)
+				s := dcqcnIncast(cdfSenders)
 				s.Topology.Seed = seed
 				switch who {
 				case dctcpOn:

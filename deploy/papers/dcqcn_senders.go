@@ -111,10 +111,10 @@ func spreadFigure(title string, by [senders]spread) suite.Figure {
 		Curves: []suite.Curve{c}}
 }
 
-// dcqcnIncast is an incast of n hosts to one more on one switch, whose queue is sampled. Nothing
-// ends before the caller gives it a duration.
-func dcqcnIncast(n int, c control) *scenario.Scenario {
-	top := dcqcnStar("incast", n+1, c)
+// dcqcnIncast is an incast of n hosts with DCQCN to one more on one switch, whose queue is sampled.
+// Nothing ends before the caller gives it a duration.
+func dcqcnIncast(n int) *scenario.Scenario {
+	top := dcqcnStar("incast", n+1, dcqcnOn)
 	to := fmt.Sprintf("h%d", n+1)
 	var from []string
 	for i := range n {
