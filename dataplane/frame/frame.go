@@ -79,13 +79,15 @@ func (f *Frame) store() {
 	r.seal(b)
 }
 
-// Elide makes n bytes from offset at on a run of zeros that is not stored. A frame has one. If it
-// is stored after all, seal computes whatever in the frame depends on all of its bytes: nobody but
-// who calls Bytes sees that, and nobody else can change what it depends on.
-func (f *Frame) Elide(at, n int, seal func(frame []byte)) {
-	b := f.Bytes()
-	copy(b[at:], b[at+n:])
-	f.run = run{at, n, seal}
+// Elide makes the frame one of head and tail bytes around a run of n zeros that is not stored. What
+// head and tail hold is up to the caller. If the run is stored after all, seal computes whatever in
+// the frame depends on all of its bytes: nobody but who calls Bytes sees that, and nobody else can
+// change what it depends on.
+func (f *Frame) Elide(head, n, tail int, seal func(frame []byte)) {
+	if size := head + n + tail; min(head, n, tail) < 0 || size > f.Cap() {
+		panic(fmt.Sprintf("frame: %d bytes, %d zeros and %d bytes in %d", head, n, tail, f.Cap()))
+	}
+	f.size, f.run = head+n+tail, run{head, n, seal}
 }
 
 // Elided is the length of the run of zeros that is not stored.

@@ -8,8 +8,9 @@ import (
 // elided is a frame of "head", six zeros and "tail"; once stored, its last byte is '!'.
 func elided() *Frame {
 	f := NewPool(1, 64).Get()
-	f.Set([]byte("head......tail"))
-	f.Elide(4, 6, func(b []byte) { b[len(b)-1] = '!' })
+	f.Elide(4, 6, 4, func(b []byte) { b[len(b)-1] = '!' })
+	copy(f.Head(), "head")
+	copy(f.Tail(), "tail")
 	return f
 }
 

@@ -43,3 +43,36 @@ func scaled(y []float64, by float64) []float64 {
 	}
 	return y
 }
+
+// twin is the name of a series of a run on real frames in virtual time.
+func twin(series string) string { return series + ", virtual time" }
+
+// curves are a series of a cell, and of its twin if it has one.
+func curves(o suite.Outcome, series string) []suite.Curve {
+	all := []suite.Curve{{Name: series, Kind: suite.Line, From: suite.Ours,
+		Series: o.Series[series]}}
+	if s, ok := o.Series[twin(series)]; ok {
+		all = append(all, suite.Curve{Name: series, Kind: suite.Line, From: suite.Twin, Series: s})
+	}
+	return all
+}
+
+// numbers are those of a name in all outcomes that have it.
+func numbers(found []suite.Outcome, name string) (all []float64) {
+	for _, o := range found {
+		if n, ok := o.Numbers[name]; ok {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func sum(values []float64) (s float64) {
+	for _, v := range values {
+		s += v
+	}
+	return s
+}
+
+// average is the mean of values, 0 if there are none.
+func average(values []float64) float64 { return sum(values) / max(1, float64(len(values))) }

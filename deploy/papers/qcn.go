@@ -4,5 +4,5 @@ import "github.com/rocelab/rocelab/deploy/suite"
 
 // qcnExperiments are those of [QCN].
 func qcnExperiments() []suite.Experiment {
-	return []suite.Experiment{qcnTable1()}
+	return append(qcnFigures(), qcnTable1())
 }

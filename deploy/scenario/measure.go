@@ -176,6 +176,16 @@ func (r *Run) Marks(queue int) []float64 {
 	return Differences(r.queueColumn(queue, switchd.ColumnECNMarked))
 }
 
+// LineRates is what a queue sent in every interval, in bits per second, with preamble, FCS and the
+// gaps between frames.
+func (r *Run) LineRates(queue int) []float64 {
+	d := Differences(r.queueColumn(queue, switchd.ColumnSentLineBytes))
+	for i := range d {
+		d[i] *= 8 / r.Scenario.Interval.Seconds()
+	}
+	return d
+}
+
 // QueueLength is that of a queue over the whole run, weighted by time.
 func (r *Run) QueueLength(queue int) switchd.QueueLength {
 	q, nth := r.Scenario.Queues[queue], 0

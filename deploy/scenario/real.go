@@ -60,6 +60,7 @@ func (s *Scenario) Real(ctx context.Context, o RealOptions) (r *Run, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("virtual time: %w", err)
 	}
+	r.Twin = twin
 	r.certify(compare(r, twin))
 	return r, nil
 }

@@ -24,6 +24,7 @@ type Run struct {
 	// Of a run on real frames.
 	Clock       *result.Clock
 	Certificate *result.Certificate
+	Twin        *Run // the same scenario in virtual time
 
 	sinks    []ib.QPN
 	nodes    map[string]*node

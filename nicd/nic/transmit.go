@@ -153,11 +153,12 @@ func (n *NIC) data(now unit.Time, f *frame.Frame, running pfc.Set) (prio pfc.Pri
 // build writes a packet of c into f.
 func (n *NIC) build(f *frame.Frame, c *conn, o *ib.Outgoing, tos uint8) {
 	n.stamp(o, tos)
-	f.Resize(c.headers.Size(o))
-	if o.Zeros > 0 {
-		f.Elide(c.headers.PayloadAt(o), o.Zeros, seal)
+	if size := c.headers.Size(o); o.Zeros > 0 {
+		at := c.headers.PayloadAt(o)
+		f.Elide(at, o.Zeros, size-at-o.Zeros, seal)
 		c.headers.BuildAround(f.Head(), f.Tail(), o)
 	} else {
+		f.Resize(size)
 		c.headers.Build(f.Bytes(), o)
 	}
 	n.tag(f.Head(), tos)
