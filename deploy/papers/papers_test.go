@@ -31,7 +31,8 @@ func TestAll(t *testing.T) {
 					t.Errorf("%s: cell %s is gone when a seed is added", e.ID, name)
 				}
 			}
-			if e.Seeds > 1 && len(two) <= len(one) {
+			// On real frames one seed may be all that there is time for.
+			if mode == suite.Virtual && e.Seeds > 1 && len(two) <= len(one) {
 				t.Errorf("%s: no cell is added with a seed: is the seed in the name?", e.ID)
 			}
 		}
