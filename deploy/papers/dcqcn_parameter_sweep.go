@@ -263,9 +263,8 @@ func sweepNotes() []string {
 	return []string{throughputNote,
 		"The paper prints no values of the sweeps but the strawman's and the ones that it " +
 			"chooses; those between are ours. Kmin in (c) and (d) is the chosen one.",
-		"RED-like marking alone needs time while the timer is slow: with Pmax 1 % the model's " +
-			"flows are still on their way to each other after 200 ms. Packets get there sooner " +
-			"and then wander, as figure 13(c) has it, so how far they are apart in the last " +
-			"20 ms is a matter of chance.",
+		"RED-like marking alone needs time while the timer is slow. Packets wander with it, as " +
+			"figure 13(c) has it, so how far they are apart in the last 20 ms is a matter of " +
+			"chance.",
 	}
 }

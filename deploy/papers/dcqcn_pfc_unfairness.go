@@ -63,7 +63,7 @@ func judgeUnfairness(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			"port, gets a half if ECMP maps all others to one uplink, and a third if it maps " +
 			"them to both: then the one that is alone on an uplink gets that third, too. The " +
 			"paper's first claim leaves no room for this tie, in which who is ahead is a " +
-			"matter of a packet. It does not change with a static t_PFC of 24.47 KB, either.",
+			"matter of a packet.",
 		throughputNote,
 	}
 	return v

@@ -154,7 +154,7 @@ func judgeFastStart(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	}
 	v.Notes = append(ldcpNotes(), "A short flow is 48 packets, all in its initial window. "+
 		"They fill the queue up to K = K_max, where every packet of the long flows is marked: "+
-		"these lose about three times what the short flow takes, and are back after 150 us.")
+		"so they give up more than what the short flow takes.")
 	for _, k := range fastThresholds {
 		if some := named(found, fastBesideK(k)); len(some) > 0 {
 			n := some[0].Numbers
