@@ -46,13 +46,13 @@ func (n *NIC) chosen(c *conn, dscp *uint8) cc.Params {
 }
 
 // incast is the count of congested flows for an algorithm's notification points: flows whose
-// receivers space their CNPs alike count together.
+// receivers time their CNPs alike count together.
 func (n *NIC) incast(p cc.Params) *cc.Incast {
-	spacing := cc.CNPSpacing(p)
-	in := n.incasts[spacing]
+	rule := cc.CNPRuleOf(p)
+	in := n.incasts[rule]
 	if in == nil {
-		in = cc.NewIncast(n.cfg.CNP.Interval, spacing)
-		n.incasts[spacing] = in
+		in = cc.NewIncast(n.cfg.CNP.Interval, rule)
+		n.incasts[rule] = in
 	}
 	return in
 }
@@ -210,7 +210,7 @@ func (n *NIC) react(now unit.Time, c *conn, p cc.Params) {
 
 // follow makes an algorithm a QP's, with the notification point that its peer's would want.
 func (n *NIC) follow(c *conn, p cc.Params) {
-	if cc.CNPSpacing(p) != cc.CNPSpacing(c.params) {
+	if cc.CNPRuleOf(p) != cc.CNPRuleOf(c.params) {
 		c.notify.Close()
 		c.notify = n.incast(p).Point()
 	}

@@ -220,7 +220,7 @@ func TestIncastByAlgorithm(t *testing.T) {
 	if n := notified(); n.Flows() != 0 || n.IntervalNs() != 0 {
 		t.Errorf("DCQCN: %+v", n)
 	}
-	if in := b.incasts[time.Microsecond]; in.Flows() != 0 {
+	if in := b.incasts[cc.CNPRuleOf(algorithm(t, "dcqcn_plus"))]; in.Flows() != 0 {
 		t.Errorf("%d flows of DCQCN+ are left", in.Flows())
 	}
 }
