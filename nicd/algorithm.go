@@ -59,16 +59,20 @@ func (c *Config) congestionControl(n *nic.Config) (faults []daemon.Fault) {
 	return faults
 }
 
+// ownAlgorithm says what to do about an algorithm that is not there.
+const ownAlgorithm = `; to run one of your own, build a rocelab that knows it: "An algorithm of ` +
+	`your own" in docs/congestion-control.md`
+
 // resolve returns the parameters of the preset with the changes on top, nil if there is no such
 // algorithm or preset. Faults have paths below that of the choice.
 func (c *CCConfig) resolve(path string) (params cc.Params, faults []daemon.Fault) {
 	params, err := algorithms.Params(c.Algorithm, c.Preset)
 	if err != nil {
-		path += ".algorithm"
-		if algorithms.Presets(c.Algorithm) != nil {
-			path = strings.TrimSuffix(path, "algorithm") + "preset"
+		f := daemon.Fault{Path: path + ".preset", Problem: err.Error()}
+		if algorithms.Presets(c.Algorithm) == nil {
+			f.Path, f.Problem = path+".algorithm", f.Problem+ownAlgorithm
 		}
-		return nil, []daemon.Fault{{Path: path, Problem: err.Error()}}
+		return nil, []daemon.Fault{f}
 	}
 	// One at a time, so that each fault has its own path.
 	for _, key := range slices.Sorted(maps.Keys(c.Params)) {

@@ -19,6 +19,12 @@ type server struct {
 	*verbs
 }
 
+// Program is nicd, to be run by daemon.Main.
+func Program() daemon.Program {
+	return daemon.Program{Name: "nicd", Sample: Sample,
+		Load: func(path string) (daemon.Runner, error) { return Load(path) }}
+}
+
 // Base is the common part of the configuration.
 func (c *Config) Base() *daemon.Common { return &c.Common }
 

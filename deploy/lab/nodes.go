@@ -144,7 +144,7 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 // startNode writes the daemon's configuration and starts it.
 func (l *Lab) startNode(n Node) error {
 	var cfg any
-	binary := "switchd"
+	kind := "switchd"
 	if n.Kind == Switch {
 		c := l.Topology.SwitchConfig(n)
 		c.Common = l.common(n.Name)
@@ -152,7 +152,7 @@ func (l *Lab) startNode(n Node) error {
 	} else {
 		c := l.Topology.NICConfig(n)
 		c.Common = l.common(n.Name)
-		cfg, binary = c, "nicd"
+		cfg, kind = c, "nicd"
 	}
 	text, err := yaml.Marshal(cfg)
 	if err != nil {
@@ -162,11 +162,7 @@ func (l *Lab) startNode(n Node) error {
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return err
 	}
-	path, err := findBinary(binary)
-	if err != nil {
-		return err
-	}
-	p, err := l.launcher.start(n.Name, path, file, l.Logs(n.Name))
+	p, err := l.launcher.start(n.Name, kind, file, l.Logs(n.Name))
 	if err != nil {
 		return err
 	}
