@@ -12,7 +12,7 @@ import (
 
 // Markdown writes every claim, where we stand and why we differ where we do: the document that
 // stands in the repository. It has nothing that changes from run to run in virtual time.
-func Markdown(w io.Writer, records []*suite.Record) error {
+func Markdown(w io.Writer, records []*suite.Record, left []suite.Unfinished) error {
 	out := bufio.NewWriter(w)
 	held, all := 0, 0
 	for _, r := range records {
@@ -33,9 +33,15 @@ hold is listed as such, with our number. "+-" is half of the 95 %% confidence in
 experiments-out; `+"`rocelab run ID`"+` runs one. This file is written by
 `+"`rocelab report experiments-out --markdown docs/papers.md`"+`.
 
-| experiment | in the paper | mode | claims that hold |
-|---|---|---|---|
 `, held, all)
+	if len(left) > 0 {
+		fmt.Fprint(out, "The run was interrupted. Not judged, because not every cell was run:\n\n")
+		for _, line := range unfinishedLines(records, left) {
+			fmt.Fprintf(out, "- %s\n", line)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, "| experiment | in the paper | mode | claims that hold |\n|---|---|---|---|")
 	groups := byExperiment(records)
 	for _, g := range groups {
 		for _, r := range g {

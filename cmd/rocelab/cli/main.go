@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -62,10 +63,19 @@ func start(args []string, all func() []suite.Experiment) int {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-signals
-		fmt.Fprintln(os.Stderr, "\ninterrupted: cleaning up")
+		sayInterrupted(os.Stderr)
 		cancel(errInterrupted)
 	}()
 	return run(ctx, args, all)
+}
+
+// sayInterrupted takes the place of a line that is being drawn, and of the ^C in it.
+func sayInterrupted(w io.Writer) {
+	erase := ""
+	if columns(w) > 0 {
+		erase = "\r" + clearLine
+	}
+	fmt.Fprintln(w, erase+"interrupted: cleaning up")
 }
 
 // refuseUnknown has commands that only have others below them call an unknown one a mistake, as

@@ -36,10 +36,14 @@ func writeReport(w io.Writer, dir, markdown string) error {
 	if err != nil {
 		return err
 	}
+	left, err := suite.LoadUnfinished(dir)
+	if err != nil {
+		return err
+	}
 	if len(records) == 0 {
 		return fmt.Errorf("there is no result in %s", dir)
 	}
-	if err := report.WriteSuite(dir, records); err != nil {
+	if err := report.WriteSuite(dir, records, left); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "report  ", filepath.Join(dir, report.ReportFile))
@@ -47,7 +51,7 @@ func writeReport(w io.Writer, dir, markdown string) error {
 		return nil
 	}
 	err = result.WriteFile(markdown, func(w io.Writer) error {
-		return report.Markdown(w, records)
+		return report.Markdown(w, records, left)
 	})
 	if err == nil {
 		fmt.Fprintln(w, "claims  ", markdown)

@@ -38,11 +38,12 @@ number, ours, and whether the claim holds. 'rocelab list' tells what there is; a
 pattern, as 'dcqcn-*', and all is everything that runs in the mode. A file is a scenario of your
 own: docs/experiments.md says what can stand in it, deploy/scenarios has some to start from.
 
-With --out the numbers, the report and every finished run are kept in a folder. The same command
-again goes on where it was interrupted, and runs nothing twice that the same version has run.
+With --out the numbers, the report and every finished run are kept in a folder. An interrupt
+leaves the report of what is finished, and tells what is not. The same command again goes on
+there, and runs nothing twice that the same version has run.
 
 It exits with 0 if every claim holds, 3 if one does not, 1 if something failed, 2 if it was
-called wrongly.`,
+called wrongly, 130 if it was interrupted.`,
 		Example: "  rocelab run dcqcn-thresholds\n" +
 			"  rocelab run all --out experiments-out\n" +
 			"  rocelab run 'qcn-*' --real --seeds 5",
@@ -116,21 +117,31 @@ func (o *runOptions) execute(c *cobra.Command, chosen []suite.Experiment) error 
 		}
 	}
 	s.Experiments = chosen
-	s.Log = slog.New(slog.NewTextHandler(c.ErrOrStderr(),
-		&slog.HandlerOptions{Level: slog.LevelWarn}))
 	s.Progress = &suite.Progress{Out: c.ErrOrStderr(), Columns: columns(c.ErrOrStderr())}
+	s.Log = slog.New(slog.NewTextHandler(s.Progress, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	records, err := s.Run(c.Context())
-	if err != nil {
-		if errors.Is(err, errInterrupted) && s.Dir != "" {
-			fmt.Fprintf(c.ErrOrStderr(), "what is finished is in %s; the same command goes on\n",
-				s.Dir)
-		}
+	if err != nil && !errors.Is(err, errInterrupted) {
 		return statusError{err, exitFailed}
 	}
 	if err := o.print(c.OutOrStdout(), records); err != nil {
 		return statusError{err, exitFailed}
 	}
+	if err != nil {
+		printUnfinished(c.ErrOrStderr(), s)
+		return err
+	}
 	return judge(records)
+}
+
+// printUnfinished says what an interrupt has left of a suite.
+func printUnfinished(w io.Writer, s *suite.Suite) {
+	fmt.Fprintln(w, "\nnot judged, because not every cell was run:")
+	for _, u := range s.Unfinished() {
+		fmt.Fprintln(w, " ", u)
+	}
+	if s.Dir != "" {
+		fmt.Fprintf(w, "what is finished is in %s; the same command goes on\n", s.Dir)
+	}
 }
 
 // choose returns the experiments that the arguments name: those of the papers by ID, and files.
@@ -158,7 +169,7 @@ func choose(all []suite.Experiment, m suite.Mode, args []string) (chosen []suite
 // print tells what was found, and leaves the report beside the numbers.
 func (o *runOptions) print(w io.Writer, records []*suite.Record) error {
 	if o.asJSON {
-		if err := writeJSON(w, records); err != nil {
+		if err := writeJSON(w, append([]*suite.Record{}, records...)); err != nil {
 			return err
 		}
 	} else if err := report.Claims(w, records); err != nil {
@@ -173,7 +184,11 @@ func (o *runOptions) print(w io.Writer, records []*suite.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := report.WriteSuite(dir, kept); err != nil || o.asJSON {
+	left, err := suite.LoadUnfinished(dir)
+	if err != nil {
+		return err
+	}
+	if err := report.WriteSuite(dir, kept, left); err != nil || o.asJSON {
 		return err
 	}
 	fmt.Fprintf(w, "\nreport   %s\nnumbers  %s\n", filepath.Join(dir, report.ReportFile),

@@ -71,6 +71,10 @@ func TestRunExitCode(t *testing.T) {
 		!strings.Contains(out, "the same command goes on") {
 		t.Errorf("interrupted: exit code %d\n%s", got, out)
 	}
+	if got, out := typed(ctx, "run", "all", "--json"); got != exitInterrupted ||
+		!strings.HasPrefix(out, "[]\n") {
+		t.Errorf("interrupted with JSON: exit code %d\n%s", got, out)
+	}
 }
 
 func TestRunTable(t *testing.T) {
