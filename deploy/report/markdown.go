@@ -70,20 +70,24 @@ func standing(r *suite.Record) string {
 }
 
 func markdownRecord(out *bufio.Writer, r *suite.Record) {
-	mode := "In virtual time"
+	mode := virtualText
 	if r.Mode == suite.Real {
-		mode = "On real frames"
+		mode = realText
 	}
 	fmt.Fprintf(out, "\n%s, seeds %s:\n\n", mode, seedText(r.Seeds))
 	if len(r.Errors) > 0 {
 		first, _, _ := strings.Cut(r.Errors[0], "\n")
-		fmt.Fprintf(out, "It failed: %s\n", first)
+		fmt.Fprintf(out, "%s%s\n", failedText, first)
 		return
 	}
-	fmt.Fprintln(out, "| claim | paper | ours | holds if | holds |\n|---|---|---|---|---|")
+	fmt.Fprintf(out, "%s\n|---|---|---|---|---|\n", claimHead)
 	for _, c := range r.Claims {
+		verdict := missedText
+		if c.Holds {
+			verdict = holdsText
+		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", cell(c.Text), cell(orNothing(c.Paper)),
-			cell(ours(&c)), cell(c.Rule), strings.Replace(yesNo(c.Holds), "NO", "**no**", 1))
+			cell(ours(&c)), cell(c.Rule), verdict)
 	}
 	if r.Shorter != "" || len(r.Notes) > 0 {
 		fmt.Fprintln(out)
@@ -98,5 +102,5 @@ func markdownRecord(out *bufio.Writer, r *suite.Record) {
 
 // cell keeps a text inside its cell of a table.
 func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
 }

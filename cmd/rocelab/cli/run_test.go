@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,6 +104,43 @@ func TestRunKeepsWhatReportAndListRead(t *testing.T) {
 		"virtual: 0 of 1 hold", "virtual: failed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// What stands as in a document or another folder is no news, and what does not ends with 3.
+func TestReportAgainst(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	if code, out := typed(t.Context(), "run", "all", "--out", dir); code != exitFailed {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	document := filepath.Join(t.TempDir(), "claims.md")
+	if code, out := typed(t.Context(), "report", dir, "--markdown", document); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := document + ".other"
+	turned := strings.Replace(string(text), "| **no** |", "| yes |", 1)
+	if err := os.WriteFile(other, []byte(turned), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for against, c := range map[string]struct {
+		code int
+		want string
+	}{
+		document:       {0, "2 claims stand as in " + document + ", 0 do not"},
+		dir:            {0, "2 claims stand as in " + dir + ", 0 do not"},
+		other:          {exitClaims, "1 claims stand as in " + other + ", 1 do not"},
+		"/nonexistent": {exitFailed, ""}, "run_test.go": {exitFailed, ""},
+		t.TempDir(): {exitFailed, ""},
+	} {
+		code, out := typed(t.Context(), "report", dir, "--against", against)
+		if code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("--against %s: exit code %d, want %d and %q\n%s", against, code, c.code,
+				c.want, out)
 		}
 	}
 }
