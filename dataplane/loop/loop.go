@@ -277,6 +277,10 @@ func (l *Loop) Every(interval time.Duration, fn func(now unit.Time) bool) error 
 // SetTap installs the tap, or removes it if nil.
 func (l *Loop) SetTap(t Tap) error { return l.Do(func(unit.Time) { l.tap = t }) }
 
+// TimeLost is how much virtual time a clock of the loop's own has lost until the turn began;
+// nothing in a lab. For the loop's thread only.
+func (l *Loop) TimeLost() time.Duration { return l.cfg.Clock.Lost() }
+
 // Stats returns a copy of the measurements.
 func (l *Loop) Stats() (st Stats, err error) {
 	err = l.Do(func(now unit.Time) {

@@ -22,7 +22,8 @@ func perfCommand() *cobra.Command {
 		Long: `perf measures between two NICs with the options, the table and the protocol
 of perftest 4.5 (ib_send_bw and the others): either end may be the real program. Without a host
 a test is the server; with one it connects to the server there. All times are the NIC's virtual
-time.
+time. If its clock lost time meanwhile, as it can without a lab, stderr says how much, and the
+average by the wall clock.
 
   rocelab perf write_bw --nic h2                   # the server
   rocelab perf write_bw --nic h1 10.0.0.2          # the client
@@ -61,7 +62,8 @@ func perfTestCommand(t perftest.Test) *cobra.Command {
 		if *asJSON {
 			format = perftest.JSON
 		}
-		err = perftest.Run(c.Context(), d, *conf, format, c.OutOrStdout())
+		err = perftest.Run(c.Context(), d, *conf, format, c.OutOrStdout(),
+			c.ErrOrStderr())
 		if errors.Is(err, perftest.ErrLimit) {
 			fmt.Fprintln(c.ErrOrStderr(), "rocelab:", err)
 			return errFound

@@ -60,7 +60,7 @@ Without HOST it is the server.`,
 			return err
 		}
 		defer dev.Close()
-		return pingpong.Run(c.Context(), dev, conf, c.OutOrStdout())
+		return pingpong.Run(c.Context(), dev, conf, c.OutOrStdout(), c.ErrOrStderr())
 	}
 	return c
 }
