@@ -133,6 +133,25 @@ func TestCongestionControlSettings(t *testing.T) {
 	}
 }
 
+// A map that is given is all there is, as a switch's is: what is not in it is class 0, priority 0.
+// And what is taken out of the default stays out when a lab hands the configuration on.
+func TestMapsAreWhole(t *testing.T) {
+	c, err := decode("dscp_to_tc_map: {10: 5}\ntc_to_dot1p_map: {5: 4}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Machine()
+	if err != nil || m.Classify.DSCP != [64]uint8{10: 5} || m.PCP != [8]uint8{5: 4} {
+		t.Errorf("classes %v, priorities %v, %v", m.Classify.DSCP, m.PCP, err)
+	}
+	all := Default()
+	delete(all.DSCPToTCMap, 48)
+	back, err := all.Clone()
+	if _, ok := back.DSCPToTCMap[48]; err != nil || ok || back.DSCPToTCMap[26] != 3 {
+		t.Errorf("a clone without 48 has %v, %v", back.DSCPToTCMap, err)
+	}
+}
+
 // Every fault is found and told with file, line and field; several at once.
 func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{

@@ -96,7 +96,8 @@ func shownAs(list []sonic.Difference) (texts []string) {
 // TestReload: the file is changed and read again; the machine and the programs run it.
 func TestReload(t *testing.T) {
 	c := configure(t, minimal)
-	c.write(t, minimal+"wred_profile: {green_max_threshold: 100KB}\ndscp_to_tc_map: {10: 3}\n")
+	c.write(t, minimal+"wred_profile: {green_max_threshold: 100KB}\n"+
+		"dscp_to_tc_map: {3: 3, 4: 4, 26: 3, 48: 6, 10: 3}\n")
 	r, err := c.post(t, "/v1/config", ConfigRequest{})
 	if err != nil {
 		t.Fatal(err)
