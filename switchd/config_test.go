@@ -1,12 +1,14 @@
 package switchd
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -217,6 +219,24 @@ func TestFaults(t *testing.T) {
 		_, err := decode(t, minimal+c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// TestNumberOfPorts: as many as an engine can drive, told with the field.
+func TestNumberOfPorts(t *testing.T) {
+	for n, want := range map[int]string{0: "sw.yaml:1: ports: 0 of them", dataplane.MaxPorts: "",
+		dataplane.MaxPorts + 1: "sw.yaml:2: ports: 257 of them: a switch has 1 to 256"} {
+		text := "name: sw0\n"
+		if n > 0 {
+			text += "ports:\n"
+		}
+		for i := range n {
+			text += fmt.Sprintf("  - {name: swp%d, rate: 40Gb/s, delay: 1us}\n", i+1)
+		}
+		_, err := decode(t, text)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d ports: %v, want %q", n, err, want)
 		}
 	}
 }

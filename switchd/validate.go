@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 )
@@ -20,7 +21,8 @@ func (f *faults) unless(ok bool, path, format string, args ...any) {
 // Validate returns every fault.
 func (c *Config) Validate() []daemon.Fault {
 	f := faults(c.Common.Validate())
-	f.unless(len(c.Ports) > 0, "ports", "a switch needs at least one")
+	f.unless(len(c.Ports) > 0 && len(c.Ports) <= dataplane.MaxPorts, "ports",
+		"%d of them: a switch has 1 to %d", len(c.Ports), dataplane.MaxPorts)
 	names := make(map[string]bool)
 	for i := range c.Ports {
 		path := fmt.Sprintf("ports[%d]", i)

@@ -10,12 +10,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 func TestStarIsValidAndReadsBack(t *testing.T) {
-	star := Star("x", 300, 40*unit.GbPerSecond, time.Microsecond)
+	star := Star("x", dataplane.MaxPorts, 40*unit.GbPerSecond, time.Microsecond)
 	if faults := star.Validate(); len(faults) != 0 {
 		t.Fatal(faults)
 	}
@@ -27,9 +28,20 @@ func TestStarIsValidAndReadsBack(t *testing.T) {
 	if err := daemon.Decode("star.yaml", text, &back); err != nil {
 		t.Fatal(err)
 	}
-	if len(back.Nodes) != 301 || back.Links[299] != star.Links[299] ||
-		back.Nodes[300].IPv4 != star.Nodes[300].IPv4 {
-		t.Errorf("%+v", back.Links[299])
+	last := dataplane.MaxPorts - 1
+	if len(back.Nodes) != last+2 || back.Links[last] != star.Links[last] ||
+		back.Nodes[last+1].IPv4 != star.Nodes[last+1].IPv4 {
+		t.Errorf("%+v", back.Links[last])
+	}
+}
+
+// A switch has no more ports than an engine can drive.
+func TestMostPorts(t *testing.T) {
+	star := Star("x", dataplane.MaxPorts+1, 40*unit.GbPerSecond, time.Microsecond)
+	want := daemon.Fault{Path: "nodes[0]",
+		Problem: "sw0 has 257 links; a host has one, a switch 1 to 256"}
+	if faults := star.Validate(); len(faults) != 1 || faults[0] != want {
+		t.Errorf("%v, want %v", faults, want)
 	}
 }
 

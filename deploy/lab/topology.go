@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/xsk"
@@ -193,13 +194,10 @@ func (t *Topology) validateLinks(kinds map[string]Kind, fault func(string, strin
 		validateMTU(path+".mtu", l.MTU, fault)
 	}
 	for i, n := range t.Nodes {
-		if p := ports[n.Name]; p == 0 || (n.Kind == Host && p != 1) {
-			fault(
-				fmt.Sprintf("nodes[%d]", i),
-				"%s has %d links; a host has one, a switch at least one",
-				n.Name,
-				p,
-			)
+		p := ports[n.Name]
+		if p == 0 || p > dataplane.MaxPorts || (n.Kind == Host && p != 1) {
+			fault(fmt.Sprintf("nodes[%d]", i), "%s has %d links; a host has one, a switch 1 to %d",
+				n.Name, p, dataplane.MaxPorts)
 		}
 	}
 }
