@@ -2,6 +2,7 @@ package nicd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,7 +97,11 @@ func (c *CCConfig) explain(key string, err error) string {
 	if strings.Contains(err.Error(), "not found in type") {
 		return "unknown parameter of " + c.Algorithm
 	}
-	return fmt.Sprintf("%v is no value for it", c.Params[key])
+	text := fmt.Sprintf("%v is no value for it", c.Params[key])
+	if !errors.As(err, new(*yaml.TypeError)) {
+		text += ": " + err.Error() // the type's own reader says why
+	}
+	return text
 }
 
 // preset is the name of the preset, also of one that is not named.

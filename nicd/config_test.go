@@ -155,14 +155,16 @@ func TestMapsAreWhole(t *testing.T) {
 // Every fault is found and told with file, line and field; several at once.
 func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"mtu: 1000":                            "f:6: mtu: 1000 is not",
-		"mtus: 1024":                           "f:6: unknown key mtus",
-		"cc: {algorithm: tcp}":                 `f:6: cc.algorithm: no algorithm "tcp"`,
-		"cc: {preset: cx9}":                    `f:6: cc.preset: dcqcn has no preset "cx9"`,
-		"cc:\n  params:\n    gg: 1":            "f:8: cc.params.gg: unknown parameter of dcqcn",
-		"cc:\n  speed: 1":                      "f:7: unknown key speed",
-		"cc: 3":                                "f:6: cannot unmarshal",
-		"cc:\n  params:\n    g: 2":             "f:8: cc.params.g: 2 is not in (0, 1]",
+		"mtu: 1000":                 "f:6: mtu: 1000 is not",
+		"mtus: 1024":                "f:6: unknown key mtus",
+		"cc: {algorithm: tcp}":      `f:6: cc.algorithm: no algorithm "tcp"`,
+		"cc: {preset: cx9}":         `f:6: cc.preset: dcqcn has no preset "cx9"`,
+		"cc:\n  params:\n    gg: 1": "f:8: cc.params.gg: unknown parameter of dcqcn",
+		"cc:\n  speed: 1":           "f:7: unknown key speed",
+		"cc: 3":                     "f:6: cannot unmarshal",
+		"cc:\n  params:\n    g: 2":  "f:8: cc.params.g: 2 is not in (0, 1]",
+		"cc:\n  params:\n    rate_ai: 40": "f:8: cc.params.rate_ai: 40 is no value for it: rate " +
+			`"40": want a unit, as 40Gb/s`,
 		"cc:\n  params:\n    timer: soon":      "f:8: cc.params.timer: soon is no value",
 		"dscp_to_tc_map:\n  26: 9":             "f:7: dscp_to_tc_map.26: traffic class 9",
 		"dscp_to_tc_map: {99: 1}":              "f:6: dscp_to_tc_map.99: a DSCP is",

@@ -215,6 +215,9 @@ func TestFaults(t *testing.T) {
 		{"scheduler: {strict: [9]}\n", "scheduler.strict[0]: 9"},
 		{"mac_ageing: 0s\n", "mac_ageing: must be positive"},
 		{"colour: red\n", "sw.yaml:4: unknown key colour"},
+		{"scheduler: {port_rate: 25}\n", `sw.yaml:4: scheduler.port_rate: rate "25": want a unit, ` +
+			"as 25Gb/s"},
+		{"scheduler: {max_rate: {3: 10}}\n", `sw.yaml:4: scheduler.max_rate.3: rate "10": want`},
 	} {
 		_, err := decode(t, minimal+c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

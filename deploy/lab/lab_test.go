@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,21 @@ func TestTopologyFaults(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%v, want a fault at %s", top.Validate(), path)
+		}
+	}
+}
+
+// A rate without a unit is no link of 40 bits a second.
+func TestRatesWantUnits(t *testing.T) {
+	text := strings.ReplaceAll(twoSubnets, "rate: 40Gb/s", "rate: 40")
+	_, err := decodeTopology(text)
+	if err == nil {
+		t.Fatal("taken")
+	}
+	for i, line := range strings.Split(err.Error(), "\n") {
+		want := fmt.Sprintf(`links[%d].rate: rate "40": want a unit, as 40Gb/s`, i)
+		if !strings.Contains(line, want) {
+			t.Errorf("%s\nwant %s", line, want)
 		}
 	}
 }
