@@ -105,7 +105,8 @@ func TestLossBelowInvalidates(t *testing.T) {
 func TestOverloadInvalidates(t *testing.T) {
 	s := small("fid-rigid")
 	s.Topology.Clock = lab.Clock{Start: 1, Min: 1, Max: 1, Rigid: true}
-	if got := failed(onRealFrames(t, s, nil)); !strings.Contains(got, "arrivals behind a decision") ||
+	got := failed(onRealFrames(t, s, nil))
+	if !strings.Contains(got, "arrivals behind a decision") ||
 		!strings.Contains(got, scenario.CheckTwin) {
 		t.Errorf("failed checks: %q", got)
 	}
