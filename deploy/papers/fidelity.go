@@ -50,8 +50,8 @@ func fidelity() suite.Experiment {
 	return e
 }
 
-// overloaded is a run that no machine of today can follow: in real time, beside a load, with a clock
-// that waits for nobody.
+// overloaded is a run that no machine of today can follow: in real time, beside a load, with a
+// clock that waits for nobody.
 const overloaded = "overloaded, rigid clock"
 
 // fidelityScenario has marks, CNPs and a queue that moves: 3:1 with DCQCN.
@@ -127,7 +127,7 @@ func judgeFidelity(found []suite.Outcome) (v suite.Verdict) {
 	for _, o := range found {
 		if o.Cell == overloaded {
 			v.Claims = append(v.Claims, suite.Claim{Text: "A clock that waits for nobody, on a " +
-				"machine that is overloaded: the certificate says that the run is not to be trusted.",
+				"machine that is overloaded: the certificate says not to trust the run.",
 				Ours: o.Numbers[failures], Unit: "failed checks",
 				Rule: "the certificate is INVALID", Holds: o.Numbers[failures] > 0})
 			continue
