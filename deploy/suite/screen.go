@@ -22,7 +22,7 @@ const eraseLine = "\r\x1b[K"
 func (s *screen) draw(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(nil, line)
+	_ = s.put(nil, line) // nobody is told of a line that is not seen
 }
 
 // Write takes lines that stay.
@@ -56,6 +56,6 @@ func (s *screen) put(lines []byte, drawn string) error {
 func (s *screen) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(s.part, "")
+	_ = s.put(s.part, "")
 	s.part = nil
 }

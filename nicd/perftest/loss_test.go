@@ -70,7 +70,7 @@ func TestLostTimeIsToldOfLatency(t *testing.T) {
 
 // A clock that loses nothing, as every one of a lab, is not mentioned.
 func TestNothingLostIsNotMentioned(t *testing.T) {
-	for _, line := range []string{"write_bw -a", "send_lat -n 100"} {
+	for _, line := range []string{"write_bw -a -n 20", "send_lat -n 100"} {
 		w := newWorld(testRate, testDelay)
 		var warn bytes.Buffer
 		w.nics[0].warn = &warn
