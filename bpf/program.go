@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
 )
 
 // PortConfig is what a program is told when it is loaded.
@@ -22,6 +23,9 @@ type PortConfig struct {
 	// then see VLAN tags that the kernel keeps beside a frame, where kernel (6.8) and device can
 	// tell them.
 	Device int
+	// Told is the kinds of frames whose arrival the sender tells the lab's clock of. The program of
+	// a switch port counts those of them that it drops.
+	Told frame.Kinds
 }
 
 // Mode says how the kernel runs a program.
@@ -49,6 +53,7 @@ type portConfig struct {
 	Default  uint8
 	Watchdog uint8
 	_        uint8
+	Told     uint32
 	PCP      [8]uint8
 	DSCP     [64]uint8
 }
@@ -106,6 +111,7 @@ func loadOne(spec *ebpf.CollectionSpec, name string, cfg PortConfig) (*Program, 
 	}
 	defer coll.Close()
 	p := &Program{name: name, prog: coll.DetachProgram(name)}
+	p.cfg.Told = uint32(cfg.Told)
 	p.maps.config = coll.DetachMap(switchPortMapConfig)
 	p.maps.counts = coll.DetachMap(switchPortMapCounts)
 	p.maps.xsks = coll.DetachMap(switchPortMapXsks)

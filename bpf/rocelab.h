@@ -60,6 +60,7 @@ struct port_config {
 	__u8 default_tc;
 	__u8 watchdog; /* bit n: drop data frames of traffic class n */
 	__u8 zero;
+	__u32 told; /* bit n: the sender tells the lab's clock of frames of kind n */
 	__u8 pcp[8];
 	__u8 dscp[64];
 };

@@ -113,6 +113,8 @@ type PortConfig struct {
 	// The lab's numbers for the two directions of the link, if it has a common clock.
 	TxLink *int `yaml:"tx_link,omitempty"`
 	RxLink *int `yaml:"rx_link,omitempty"`
+	// FarEnd is what is at the other end of such a link; empty: a NIC.
+	FarEnd loop.FarEnd `yaml:"far_end,omitempty"`
 	// Seed of the dice of what goes wrong with what leaves here; 0: of the port's name.
 	Seed uint64 `yaml:"seed,omitempty"`
 }
@@ -139,6 +141,12 @@ func (p *PortConfig) Validate(path string) (faults []Fault) {
 	if p.MTU != 0 && (p.MTU < MinMTU || p.MTU > xsk.MaxMTU) {
 		faults = append(faults, Fault{path + ".mtu",
 			fmt.Sprintf("%d: want %d to %d", p.MTU, MinMTU, xsk.MaxMTU)})
+	}
+	switch p.FarEnd {
+	case "", loop.NIC, loop.Switch:
+	default:
+		faults = append(faults, Fault{path + ".far_end",
+			fmt.Sprintf("%q: want %s or %s", p.FarEnd, loop.NIC, loop.Switch)})
 	}
 	return faults
 }

@@ -59,6 +59,7 @@ type Port struct {
 	// TxLink and RxLink are the clock's numbers for the two directions of the link; NoLink if the
 	// other end shares no clock with us.
 	TxLink, RxLink int
+	Far            FarEnd   // of a link with numbers
 	MAC            wire.MAC // source of PFC frames that a fault sends
 	// Open opens the wire anew after its device went away; nil if that is not possible. It runs
 	// on a goroutine of its own.
@@ -135,7 +136,7 @@ func New(cfg Config) (*Loop, error) {
 	var ports []engine.Port
 	for i := range cfg.Ports {
 		p := &port{Port: cfg.Ports[i], loop: l, id: dataplane.PortID(i)}
-		p.sender = link.NewSender(p.Link)
+		p.sender, p.tells = link.NewSender(p.Link), p.Far.Told()
 		l.ports = append(l.ports, p)
 		ports = append(ports, engine.Port{Wire: p.sender, Out: p, Pool: cfg.Pool,
 			MAC: p.MAC})

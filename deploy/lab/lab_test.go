@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -95,6 +96,9 @@ func TestPortsOfBothEndsMatch(t *testing.T) {
 			*port.TxLink == *port.RxLink {
 			t.Errorf("link %d: switch %d/%d, host %d/%d", i, *port.TxLink, *port.RxLink,
 				*host.TxLink, *host.RxLink)
+		}
+		if port.FarEnd != loop.NIC || host.FarEnd != loop.Switch {
+			t.Errorf("link %d is between a %s and a %s", i, host.FarEnd, port.FarEnd)
 		}
 	}
 }

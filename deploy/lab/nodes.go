@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/switchd"
@@ -133,8 +134,12 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 				continue
 			}
 			tx, rx := 2*i+end, 2*i+1-end
+			far := loop.NIC
+			if t.Node(link.Endpoints[1-end].Node).Kind == Switch {
+				far = loop.Switch
+			}
 			ports = append(ports, daemon.PortConfig{Name: e.Device, Rate: link.Rate,
-				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx,
+				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx, FarEnd: far,
 				Seed: t.seedOf(e.String(), 0)})
 		}
 	}
