@@ -155,7 +155,7 @@ func (c *Config) sameDaemon(old *Config) error {
 		same(path+".delay", a.Delay, b.Delay)
 		same(path+".mtu", a.MTU, b.MTU)
 		if !reflect.DeepEqual(a.TxLink, b.TxLink) || !reflect.DeepEqual(a.RxLink, b.RxLink) ||
-			a.FarEnd != b.FarEnd {
+			a.FarEnd != b.FarEnd || !reflect.DeepEqual(a.FarIPv4, b.FarIPv4) {
 			fixed = append(fixed, fmt.Errorf("%s: links of the lab cannot change", path))
 		}
 	}

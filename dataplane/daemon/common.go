@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/clock"
@@ -115,6 +116,8 @@ type PortConfig struct {
 	RxLink *int `yaml:"rx_link,omitempty"`
 	// FarEnd is what is at the other end of such a link; empty: a NIC.
 	FarEnd loop.FarEnd `yaml:"far_end,omitempty"`
+	// FarIPv4 is the address of a lab's NIC there, which answers ARP for it.
+	FarIPv4 *netip.Addr `yaml:"far_ipv4,omitempty"`
 	// Seed of the dice of what goes wrong with what leaves here; 0: of the port's name.
 	Seed uint64 `yaml:"seed,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -155,13 +156,22 @@ func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 		}
 		all = append(all, loop.Port{
 			Name: cfg.Name, Wire: wire,
-			TxLink: number(cfg.TxLink), RxLink: number(cfg.RxLink), Far: cfg.FarEnd,
+			TxLink: number(cfg.TxLink), RxLink: number(cfg.RxLink),
+			Far: cfg.FarEnd, FarIPv4: cfg.farIPv4(),
 			MAC:  p.mac(i),
 			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay, Seed: cfg.LinkSeed(p.node)},
 			Open: func() (loop.Wire, error) { return p.reopen(i, &cfg) },
 		})
 	}
 	return all, nil
+}
+
+// farIPv4 is FarIPv4, or the zero value.
+func (p *PortConfig) farIPv4() (ip netip.Addr) {
+	if p.FarIPv4 != nil {
+		ip = *p.FarIPv4
+	}
+	return ip
 }
 
 func number(link *int) int {

@@ -15,7 +15,8 @@ const (
 )
 
 // Told is the kinds of frames whose arrival is told. To a NIC these are the kinds that its program
-// does not pass to the kernel, which sends frames of the other kinds on the same link.
+// does not pass to the kernel, which sends frames of the other kinds on the same link. There is one
+// frame more: who asks a NIC for the MAC address of Port.FarIPv4 tells of that.
 func (e FarEnd) Told() frame.Kinds {
 	if e == Switch {
 		return frame.AllKinds

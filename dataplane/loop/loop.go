@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime"
 	"time"
 
@@ -59,8 +60,11 @@ type Port struct {
 	// TxLink and RxLink are the clock's numbers for the two directions of the link; NoLink if the
 	// other end shares no clock with us.
 	TxLink, RxLink int
-	Far            FarEnd   // of a link with numbers
-	MAC            wire.MAC // source of PFC frames that a fault sends
+	Far            FarEnd // of a link with numbers
+	// FarIPv4 is the address for which a NIC at the far end answers ARP itself; invalid: its host's
+	// kernel does.
+	FarIPv4 netip.Addr
+	MAC     wire.MAC // source of PFC frames that a fault sends
 	// Open opens the wire anew after its device went away; nil if that is not possible. It runs
 	// on a goroutine of its own.
 	Open func() (Wire, error)

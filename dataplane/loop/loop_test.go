@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/loop/looptest"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // bench is a relay between two wires whose far ends belong to the test.
@@ -224,11 +226,29 @@ func TestWhatASocketGetsIsTold(t *testing.T) {
 	for _, far := range []loop.FarEnd{loop.Switch, loop.NIC, ""} {
 		b := startFar(t, far)
 		for kind := frame.Unclassified; kind <= frame.CNM; kind++ {
-			arrives := b.tell(t, kind)
+			arrives := b.tell(t, kind, make([]byte, 100))
 			if told := arrives != unit.Never; told != (far == loop.Switch ||
 				!slices.Contains(kernels, kind)) {
 				t.Errorf("far end %q, a frame of kind %v: told %v", far, kind, told)
 			}
+		}
+	}
+}
+
+// A NIC of a lab answers ARP itself, so who asks it tells when the request arrives. What asks for
+// another address goes to its host's kernel.
+func TestAQuestionForANICIsTold(t *testing.T) {
+	ip := netip.MustParseAddr("10.0.0.1")
+	b := startLinked(t, nil, func(p *loop.Port) { p.TxLink, p.Far, p.FarIPv4 = 0, loop.NIC, ip })
+	for target, told := range map[netip.Addr]bool{ip: true, ip.Next(): false} {
+		request := make([]byte, wire.MinFrame)
+		(*wire.Ethernet)(request).SetType(wire.TypeARP)
+		arp := (*wire.ARP)(request[wire.EthernetLen:])
+		arp.Init()
+		arp.SetOperation(wire.ARPRequest)
+		arp.SetTargetIP(target.As4())
+		if arrives := b.tell(t, frame.Other, request); (arrives != unit.Never) != told {
+			t.Errorf("a request for %v is to arrive at %v; told: want %v", target, arrives, told)
 		}
 	}
 }
@@ -241,12 +261,12 @@ func startFar(t *testing.T, far loop.FarEnd) *bench {
 
 // tell sends a frame by the second port and returns when it was said to arrive: unit.Never if that
 // was not said.
-func (b *bench) tell(t *testing.T, kind frame.Kind) (at unit.Time) {
+func (b *bench) tell(t *testing.T, kind frame.Kind, data []byte) (at unit.Time) {
 	t.Helper()
 	sent := b.near[1].Stats().Sent
 	err := b.loop.Do(func(unit.Time) {
 		f := b.pool.Get()
-		f.Set(make([]byte, 100))
+		f.Set(data)
 		f.Meta.Class.Kind = kind
 		b.relay.Originate(1, f)
 	})

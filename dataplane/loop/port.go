@@ -160,7 +160,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // told reports whether the other end is told when a frame arrives.
 func (p *port) told(f *frame.Frame) bool {
-	return p.TxLink != NoLink && p.tells.Has(f.Meta.Class.Kind)
+	if p.TxLink == NoLink {
+		return false
+	}
+	kind := f.Meta.Class.Kind
+	return p.tells.Has(kind) || kind == frame.Other && wire.AsksFor(f.Head(), p.FarIPv4)
 }
 
 // Launch is called by the engine when the first bit of f leaves. A frame whose arrival can be told

@@ -97,8 +97,10 @@ func TestPortsOfBothEndsMatch(t *testing.T) {
 			t.Errorf("link %d: switch %d/%d, host %d/%d", i, *port.TxLink, *port.RxLink,
 				*host.TxLink, *host.RxLink)
 		}
-		if port.FarEnd != loop.NIC || host.FarEnd != loop.Switch {
-			t.Errorf("link %d is between a %s and a %s", i, host.FarEnd, port.FarEnd)
+		if ip, _ := top.Address(top.Nodes[i+1].Name); port.FarEnd != loop.NIC ||
+			*port.FarIPv4 != ip || host.FarEnd != loop.Switch || host.FarIPv4 != nil {
+			t.Errorf("link %d is between a %s and a %s, %v", i, host.FarEnd, port.FarEnd,
+				port.FarIPv4)
 		}
 	}
 }

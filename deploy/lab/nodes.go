@@ -134,13 +134,14 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 				continue
 			}
 			tx, rx := 2*i+end, 2*i+1-end
-			far := loop.NIC
-			if t.Node(link.Endpoints[1-end].Node).Kind == Switch {
-				far = loop.Switch
+			port := daemon.PortConfig{Name: e.Device, Rate: link.Rate, Delay: link.Delay,
+				MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx, FarEnd: loop.Switch,
+				Seed: t.seedOf(e.String(), 0)}
+			if far := t.Node(link.Endpoints[1-end].Node); far.Kind == Host {
+				ip := far.IPv4.Addr()
+				port.FarEnd, port.FarIPv4 = loop.NIC, &ip
 			}
-			ports = append(ports, daemon.PortConfig{Name: e.Device, Rate: link.Rate,
-				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx, FarEnd: far,
-				Seed: t.seedOf(e.String(), 0)})
+			ports = append(ports, port)
 		}
 	}
 	return ports

@@ -47,6 +47,25 @@ func routed(t *testing.T, name string) *scenario.Scenario {
 		Duration: 300 * time.Microsecond, Interval: time.Microsecond}
 }
 
+// TestHostsAnswerInVirtualTime: a router whose only host was away asks for it. A kernel's answer
+// would come in real time; the NIC's comes in virtual time, and packets go on.
+func TestHostsAnswerInVirtualTime(t *testing.T) {
+	s := routed(t, "fid-hosts")
+	away, err := lab.ParseFault("h3:eth0 down at 50us for 50us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Topology.Faults = append(s.Topology.Faults, away)
+	s.Flows = scenario.Many("h3", nicd.FlowRequest{StartNs: 120_000}, "h2")
+	r := onRealFrames(t, s, nil)
+	if !r.Certificate.Valid {
+		t.Errorf("%+v", r.Certificate)
+	}
+	if r.GoodputIn(0, 0, s.Duration) == 0 || r.Dropped()["no_neighbour"] == 0 {
+		t.Errorf("h3 was not looked for and found; dropped %v", r.Dropped())
+	}
+}
+
 // TestRoutersAskInVirtualTime: packets that wait for the next router's MAC address leave when its
 // answer arrives in virtual time, and those that find no room to wait are dropped.
 func TestRoutersAskInVirtualTime(t *testing.T) {
