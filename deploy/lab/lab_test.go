@@ -62,6 +62,10 @@ func TestTopologyFaults(t *testing.T) {
 		"links[1].endpoints[1]": func(t *Topology) { *end(t, 1, 1) = *end(t, 0, 1) },
 		"links[1].endpoints[0]": func(t *Topology) { end(t, 1, 0).Device = "abcdefghijklmnop" },
 		"metrics_port":          func(t *Topology) { t.MetricsPort = 65535 },
+		"clock.start":           func(t *Topology) { t.Clock.Start = 0.5 },
+		"clock.max":             func(t *Topology) { t.Clock.Min, t.Clock.Max = 20, 10 },
+		"clock.budget":          func(t *Topology) { t.Clock.Budget = -1 },
+		"clock.rigid":           func(t *Topology) { t.Clock.Rigid, t.Clock.Budget = true, 1 },
 	} {
 		top := Star("x", 2, unit.GbPerSecond, time.Microsecond)
 		spoil(&top)

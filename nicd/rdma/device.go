@@ -29,6 +29,7 @@ type Device struct {
 	post sync.Mutex
 	ring *abi.Ring
 	keys map[uint32]*Memory // that work requests may name
+	into writer             // of entries into the ring
 
 	mu     sync.Mutex
 	queues map[uint32]*QP
@@ -75,6 +76,7 @@ func Open(path string) (*Device, error) {
 		cqs: map[uint32]*CQ{}, srqs: map[uint32]*SRQ{}, links: map[uint32]*link{},
 		ports: map[uint32]*Listener{}, events: make(chan Event, eventsKept),
 		bell: -1}
+	d.into.dev = d
 	conn.event, conn.ended = d.happened, d.end
 	go conn.read()
 	hello := abi.Hello{Version: abi.Version, Program: os.Args[0]}

@@ -2,9 +2,11 @@ package accept
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -95,5 +97,35 @@ func TestLossBelowInvalidates(t *testing.T) {
 	})
 	if r.Certificate.Valid {
 		t.Errorf("%+v", r.Certificate)
+	}
+}
+
+// TestOverloadInvalidates: with a clock that waits for nobody, in real time, no machine follows 40
+// Gb/s, and the certificate tells that frames were late and what became of it.
+func TestOverloadInvalidates(t *testing.T) {
+	s := small("fid-rigid")
+	s.Topology.Clock = lab.Clock{Start: 1, Min: 1, Max: 1, Rigid: true}
+	got := failed(onRealFrames(t, s, nil))
+	if !strings.Contains(got, "arrivals behind a decision") ||
+		!strings.Contains(got, scenario.CheckTwin) {
+		t.Errorf("failed checks: %q", got)
+	}
+}
+
+// TestFullRingInvalidates: a daemon that stands still while more frames come than its rings hold.
+// The kernel drops them, and the certificate tells.
+func TestFullRingInvalidates(t *testing.T) {
+	const frames = 20_000
+	r := onRealFrames(t, small("fid-ring"), func(l *lab.Lab) error {
+		pid := daemonPid(t, "fid-ring", "sw0")
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return err
+		}
+		dice := rand.New(rand.NewPCG(1, 2))
+		err := netspace.Do("fid-ring-h1", func() error { return inject("eth0", dice, frames) })
+		return errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
+	})
+	if got := failed(r); !strings.Contains(got, "frames lost in sockets and rings") {
+		t.Errorf("failed checks: %q", got)
 	}
 }
