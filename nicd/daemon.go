@@ -61,6 +61,9 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 		MAC: func(int) wire.MAC { return machine.MAC },
 		Load: func(_ int, cfg bpf.PortConfig) (*bpf.Program, error) {
 			cfg.Map = machine.Classify
+			if c.Clock.Page != "" { // Without a lab all keep the kernel's time: it answers.
+				cfg.IPv4 = c.IPv4
+			}
 			return bpf.LoadNIC(cfg)
 		},
 	})

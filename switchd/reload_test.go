@@ -133,6 +133,7 @@ func TestReloadRefuses(t *testing.T) {
 		minimal + "  - {name: swp2, rate: 1Gb/s}\n":               {"ports cannot change"},
 		strings.Replace(minimal, "swp1", "eth0", 1):               {"ports[0].name cannot change"},
 		minimal + "clock: {dilation: 2}\n":                        {"clock cannot change"},
+		strings.Replace(minimal, "}", ", far_end: switch}", 1):    {"ports[0]: links of the lab"},
 		minimal + "colour: red\n":                                 {"sw.yaml:4: unknown key"},
 		minimal + "buffer_pool: {size: 40KB}\n":                   {"headroom take 44800"},
 		minimal + "qos: {queue: {swp1|0: {scheduler: nobody}}}\n": {"qos.queue.swp1|0.scheduler"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
@@ -127,6 +128,11 @@ func TestPortsOfBothEndsMatch(t *testing.T) {
 			*port.TxLink == *port.RxLink {
 			t.Errorf("link %d: switch %d/%d, host %d/%d", i, *port.TxLink, *port.RxLink,
 				*host.TxLink, *host.RxLink)
+		}
+		if ip, _ := top.Address(top.Nodes[i+1].Name); port.FarEnd != loop.NIC ||
+			*port.FarIPv4 != ip || host.FarEnd != loop.Switch || host.FarIPv4 != nil {
+			t.Errorf("link %d is between a %s and a %s, %v", i, host.FarEnd, port.FarEnd,
+				port.FarIPv4)
 		}
 	}
 }

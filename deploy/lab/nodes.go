@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/switchd"
@@ -133,9 +134,14 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 				continue
 			}
 			tx, rx := 2*i+end, 2*i+1-end
-			ports = append(ports, daemon.PortConfig{Name: e.Device, Rate: link.Rate,
-				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx,
-				Seed: t.seedOf(e.String(), 0)})
+			port := daemon.PortConfig{Name: e.Device, Rate: link.Rate, Delay: link.Delay,
+				MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx, FarEnd: loop.Switch,
+				Seed: t.seedOf(e.String(), 0)}
+			if far := t.Node(link.Endpoints[1-end].Node); far.Kind == Host {
+				ip := far.IPv4.Addr()
+				port.FarEnd, port.FarIPv4 = loop.NIC, &ip
+			}
+			ports = append(ports, port)
 		}
 	}
 	return ports
