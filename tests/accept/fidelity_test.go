@@ -2,9 +2,12 @@ package accept
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/netspace"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/deploy/lab"
@@ -68,6 +72,34 @@ func TestRealFramesAreVirtualTime(t *testing.T) {
 	v, err := small("fid-plain").Virtual(t.Context(), nil)
 	if err != nil || v.Hash != r.Hash {
 		t.Errorf("hash %s on real frames, %s in virtual time (%v)", r.Hash, v.Hash, err)
+	}
+}
+
+// TestProbesAreExact: a probe of a run on real frames sees what it sees in virtual time.
+func TestProbesAreExact(t *testing.T) {
+	looking := func(seen *[]string) *scenario.Scenario {
+		s := small("fid-probes")
+		for _, at := range []time.Duration{time.Microsecond, 777_777, 2 * time.Millisecond} {
+			look := func(ctx context.Context, node func(string) daemon.Caller) error {
+				var state json.RawMessage
+				err := node("sw0").Call(ctx, http.MethodGet, "/v1/state", nil, &state)
+				*seen = append(*seen, string(state))
+				return err
+			}
+			s.Probes = append(s.Probes, scenario.Probe{At: at, Look: look})
+		}
+		return s
+	}
+	var real, virtual []string
+	if r := onRealFrames(t, looking(&real), nil); !r.Certificate.Valid {
+		t.Errorf("%+v", r.Certificate)
+	}
+	if _, err := looking(&virtual).Virtual(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(real, virtual) {
+		t.Errorf("on real frames\n%s\nin virtual time\n%s", strings.Join(real, "\n"),
+			strings.Join(virtual, "\n"))
 	}
 }
 
