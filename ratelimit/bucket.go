@@ -22,8 +22,32 @@ type Bucket struct {
 	updated unit.Time
 	inverse uint64 // 2^64/rate, so that a debt is divided by multiplying
 
-	every time.Duration // between two fillings; 0: filled all the time
-	token int64         // what a filling brings, in grains
+	fill  Filling
+	token int64 // what a filling brings, in grains
+}
+
+// Filling is when credit comes into a bucket that has a clock: first at Phase, then at each Every.
+// With the zero value it comes all the time.
+type Filling struct {
+	Every time.Duration
+	Phase time.Duration // from 0 to below Every
+	Drift int64         // by how much each Every is longer, in picoseconds
+}
+
+// picos is the time between two fillings in picoseconds.
+func (f Filling) picos() int64 { return int64(f.Every)*1000 + f.Drift }
+
+// ticks is how many fillings there have been by a time.
+func (f Filling) ticks(at unit.Time) int64 {
+	if at < unit.Time(f.Phase) {
+		return 0
+	}
+	return ((int64(at)-int64(f.Phase))*1000+999)/f.picos() + 1
+}
+
+// at is when a filling comes, in whole nanoseconds: the first is 1.
+func (f Filling) at(tick int64) unit.Time {
+	return unit.Time(int64(f.Phase) + (tick-1)*f.picos()/1000)
 }
 
 // MaxBurst bounds the burst and the largest packet, so that credits fit their integer.
@@ -37,18 +61,18 @@ func NewBucket(now unit.Time, r unit.Rate, burst unit.Bytes) Bucket {
 	return b
 }
 
-// Shape changes what credit is kept and how it comes: for burst bytes, and if every is not zero
-// only at its multiples, in whole bytes and one at least. Debt stays, credit as far as it fits.
-func (b *Bucket) Shape(now unit.Time, burst unit.Bytes, every time.Duration) {
+// Shape changes what credit is kept and how it comes: for burst bytes, and if there is a filling
+// only by it, in whole bytes and one at least. Debt stays, credit as far as it fits.
+func (b *Bucket) Shape(now unit.Time, burst unit.Bytes, f Filling) {
 	b.refill(now)
-	b.burst, b.every = min(max(burst, 0), MaxBurst), max(every, 0)
+	b.burst, b.fill = min(max(burst, 0), MaxBurst), f
 	b.credit = min(b.credit, b.most())
 	b.SetRate(now, b.rate)
 }
 
 // most is the credit for a burst, and for the part of a nanosecond that rounding left over.
 func (b *Bucket) most() int64 {
-	if b.every > 0 {
+	if b.fill.Every > 0 {
 		return int64(b.burst) * grain
 	}
 	return int64(b.burst)*grain + int64(max(b.rate-1, 0))
@@ -61,8 +85,8 @@ func (b *Bucket) Rate() unit.Rate { return b.rate }
 func (b *Bucket) SetRate(now unit.Time, r unit.Rate) {
 	b.refill(now)
 	b.rate, b.inverse = r, inverse(r)
-	if b.every > 0 && r > 0 {
-		hi, lo := bits.Mul64(uint64(r), uint64(b.every))
+	if b.fill.Every > 0 && r > 0 {
+		hi, lo := bits.Mul64(uint64(r), uint64(b.fill.Every))
 		if hi != 0 || lo > uint64(MaxBurst)*grain {
 			lo = uint64(MaxBurst) * grain // more than any bucket holds
 		}
@@ -96,9 +120,9 @@ func (b *Bucket) Ready(now unit.Time) unit.Time {
 	if b.rate <= 0 {
 		return unit.Never
 	}
-	if b.every > 0 {
+	if b.fill.Every > 0 {
 		fillings := (-b.credit + b.token - 1) / b.token
-		return unit.Time((int64(now)/int64(b.every) + fillings) * int64(b.every))
+		return b.fill.at(b.fill.ticks(now) + fillings)
 	}
 	// owed/rate rounded up. A debt is below 2^63, so the product is at most 2 too small.
 	owed := uint64(-b.credit)
@@ -114,8 +138,8 @@ func (b *Bucket) refill(now unit.Time) {
 	if elapsed <= 0 {
 		return
 	}
-	if b.every > 0 {
-		b.fill(now)
+	if b.fill.Every > 0 {
+		b.add(now)
 		return
 	}
 	b.updated = now
@@ -127,9 +151,9 @@ func (b *Bucket) refill(now unit.Time) {
 	b.credit += int64(lo)
 }
 
-// fill adds what the fillings since the last update brought.
-func (b *Bucket) fill(now unit.Time) {
-	fillings := int64(now)/int64(b.every) - int64(b.updated)/int64(b.every)
+// add is what the fillings since the last update brought.
+func (b *Bucket) add(now unit.Time) {
+	fillings := b.fill.ticks(now) - b.fill.ticks(b.updated)
 	b.updated = now
 	room := max(b.most()-b.credit, 0)
 	if b.token == 0 || fillings == 0 {

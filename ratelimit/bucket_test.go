@@ -31,7 +31,7 @@ func TestReadyIsTheDivision(t *testing.T) {
 func TestPeriodicBucket(t *testing.T) {
 	const us = unit.Time(time.Microsecond)
 	b := NewBucket(0, unit.GbPerSecond, 3*unit.KB)
-	b.Shape(0, 3*unit.KB, 16*time.Microsecond)
+	b.Shape(0, 3*unit.KB, Filling{Every: 16 * time.Microsecond})
 	ready := func(now, want unit.Time) {
 		t.Helper()
 		if got := b.Ready(now); got != want {
@@ -52,7 +52,7 @@ func TestPeriodicBucket(t *testing.T) {
 	ready(500*us, 512*us)
 
 	b = NewBucket(0, unit.GbPerSecond, 0)
-	b.Shape(0, 3*unit.KB, 16*time.Microsecond)
+	b.Shape(0, 3*unit.KB, Filling{Every: 16 * time.Microsecond})
 	b.SetRate(0, 750_000) // 1.5 bytes: the granularity is a byte, 0.5 Mb/s
 	b.Take(0, 10)
 	ready(0, 160*us)
@@ -62,15 +62,53 @@ func TestPeriodicBucket(t *testing.T) {
 	ready(0, unit.Never)
 }
 
+// TestPhase: fillings that are late by a phase come at 5, 21, 37 us, the first one too.
+func TestPhase(t *testing.T) {
+	const us = unit.Time(time.Microsecond)
+	f := Filling{Every: 16 * time.Microsecond, Phase: 5 * time.Microsecond}
+	b := NewBucket(0, unit.GbPerSecond, 3*unit.KB)
+	b.Shape(0, 3*unit.KB, f)
+	b.Take(0, 4000)
+	for _, c := range []struct {
+		now  unit.Time
+		take unit.Bytes
+		want unit.Time
+	}{{0, 0, 5 * us}, {4 * us, 0, 5 * us}, {5 * us, 3000, 21 * us}, {20 * us, 1001, 37 * us},
+		{37 * us, 0, 37 * us}} {
+		b.Take(c.now, c.take)
+		if got := b.Ready(c.now); got != c.want {
+			t.Errorf("at %v %v taken: ready at %v, want %v", c.now, c.take, got, c.want)
+		}
+	}
+}
+
+// TestDrift: so many fillings fit the second that begins 5 us before the first: 999,995,000 over
+// 16,000, and one; with a clock that is 100 ppm slow over 16,001.6, and fast over 15,998.4. And at
+// each nanosecond as many as are past.
+func TestDrift(t *testing.T) {
+	for drift, want := range map[int64]int64{0: 62_500, 1600: 62_494, -1600: 62_506} {
+		f := Filling{Every: 16 * time.Microsecond, Phase: 5 * time.Microsecond, Drift: drift}
+		if got := f.ticks(unit.Time(time.Second)); got != want {
+			t.Errorf("drift %d ps: %d fillings in a second, want %d", drift, got, want)
+		}
+		for tick := int64(1); tick < 200_000; tick += 997 {
+			if at := f.at(tick); f.ticks(at) != tick || f.ticks(at-1) != tick-1 {
+				t.Fatalf("drift %d ps: filling %d at %v, but %d then and %d before", drift, tick,
+					at, f.ticks(at), f.ticks(at-1))
+			}
+		}
+	}
+}
+
 // TestShape: a bucket that gets another shape keeps its debt, and of its credit what fits.
 func TestShape(t *testing.T) {
 	b := NewBucket(0, 8e9, 5000)
-	b.Shape(0, 1000, 0)
+	b.Shape(0, 1000, Filling{})
 	b.Take(0, 3000)
 	if got := b.Ready(0); got != 2000 { // 2000 bytes at a byte a nanosecond
 		t.Errorf("ready at %v", got)
 	}
-	b.Shape(500, 3000, time.Microsecond) // owes 1500
+	b.Shape(500, 3000, Filling{Every: time.Microsecond}) // owes 1500
 	if got := b.Ready(500); got != 2000 {
 		t.Errorf("ready at %v", got)
 	}

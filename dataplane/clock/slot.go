@@ -107,8 +107,8 @@ func nap(d time.Duration) {
 }
 
 // limit is the latest time the clock may show: the budget past the earliest moment for which a
-// loop or a frame on its way is waited for, and no later than its stop. One slot may be left out; -1 for none. near is the
-// time by the newest segment.
+// loop or a frame on its way is waited for, and no later than its stop. One slot may be left out;
+// -1 for none. near is the time by the newest segment.
 //
 // What is waited for passes from a loop to a frame when one is handed over, and on to the next loop
 // when it is taken. Who reads the slots and the links one after the other could miss it on its

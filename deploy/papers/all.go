@@ -9,5 +9,6 @@ import (
 // All lists every experiment, paper by paper.
 func All() []suite.Experiment {
 	return slices.Concat(dcqcnExperiments(), scaleExperiments(), qcnExperiments(),
-		plusExperiments(), ldcpExperiments(), fidelityExperiments())
+		plusExperiments(), ldcpExperiments(), fidelityExperiments(),
+		[]suite.Experiment{ccEqualShares()})
 }

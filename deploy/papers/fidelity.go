@@ -17,6 +17,9 @@ import (
 // self is what stands in place of a paper for what the emulator claims of itself.
 var self = suite.Paper{Key: "rocelab", Title: "ARCHITECTURE.md, Time"}
 
+// alike stands in place of a paper for what is asked of the controls of all of them.
+var alike = suite.Paper{Key: "rocelab", Title: "docs/congestion-control.md"}
+
 // fidelityExperiments are about the emulator.
 func fidelityExperiments() []suite.Experiment {
 	return []suite.Experiment{fidelity()}

@@ -2,6 +2,7 @@ package papers
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -20,7 +21,8 @@ func plusExperiments() []suite.Experiment {
 type plusControl struct {
 	name   string
 	preset func(flows int) nicd.CCConfig
-	like   string // personality
+	like   string  // personality
+	pmax   float64 // of the switch's marking, in percent
 }
 
 // The thesis has ConnectX-4 with what its maker sets, and DCQCN+ imitated on it by parameters:
@@ -36,17 +38,27 @@ type plusControl struct {
 var (
 	plusDCQCN = plusControl{"DCQCN", func(int) nicd.CCConfig {
 		return plusOnHardware("mlx5", 55*time.Microsecond)
-	}, "connectx4"}
+	}, "connectx4", plusPmax}
 	plusImitated = plusControl{"DCQCN+ by parameters", func(flows int) nicd.CCConfig {
 		return plusOnHardware(fmt.Sprintf("plus_%d", flows), 55*time.Microsecond)
-	}, "connectx4"}
+	}, "connectx4", plusPmax}
 	plusAdaptive = plusControl{"DCQCN+ itself", func(int) nicd.CCConfig {
 		return nicd.CCConfig{Algorithm: "dcqcn_plus"}
-	}, nicd.BookPersonality}
+	}, nicd.BookPersonality, plusPmax}
+	plusFigure14 = plusControl{"DCQCN+ itself with figure 14's Pmax", plusAdaptive.preset,
+		nicd.BookPersonality, figure14Pmax}
 	plusFastAlpha = plusControl{"DCQCN with alpha each 1 us", func(int) nicd.CCConfig {
 		return plusOnHardware("mlx5", time.Microsecond)
-	}, "connectx4"}
+	}, "connectx4", plusPmax}
 )
+
+// plusPmax is the marking probability just below K_max on the switch of [DCQCN+] section 2.1, a
+// Mellanox SN2700: all, in percent. Its marking "is defined according to two parameters (minimum
+// and maximum queue length)", below which nothing is marked and above which everything; there is
+// no P_max to set (Mellanox Community DOC-2500, "HowTo Configure ECN on Mellanox Ethernet Switches
+// (Spectrum)", version 11). So the thesis, which has marking "configured the same as mentioned in
+// DCQCN", can have had its thresholds, but not the 1 % of its figure 14.
+const plusPmax = 100
 
 func plusOnHardware(preset string, alpha time.Duration) nicd.CCConfig {
 	return nicd.CCConfig{Algorithm: "dcqcn", Preset: preset,
@@ -64,13 +76,19 @@ type plusIncast struct {
 
 func (p plusIncast) flows() int { return p.hosts * p.each }
 
-// scenario has the settings of [DCQCN+] section 5: 10 Gb/s, 5.1 MB of buffer, marking as in
-// [DCQCN], PFC. ib_send_bw sends messages of 64 KiB.
-func (p plusIncast) scenario() *scenario.Scenario {
+// plusSpread is within how long the flows begin, each at a time by the seed. In the thesis they are
+// "started at approximately the same time. There could be some difference in starting times but
+// within 1 second" (section 3). That there was shows in its figure 9: with 80 flows the buffer at
+// the start is 457.5 KB, which flows that begin at once fill in 50 us.
+const plusSpread = 100 * time.Millisecond
+
+// scenario has the settings of [DCQCN+] section 5: 10 Gb/s, 5.1 MB of buffer, thresholds of marking
+// as in [DCQCN], PFC. ib_send_bw sends messages of 64 KiB.
+func (p plusIncast) scenario(spread time.Duration) *scenario.Scenario {
 	t := fabric.Star("plus", p.hosts+1, fabric.Links{Rate: 10 * unit.GbPerSecond,
 		Delay: time.Microsecond})
 	t.Seed = p.seed
-	t.Switch.Pool.Size = 5100 * unit.KB
+	t.Switch.Pool.Size, t.Switch.WRED.DropProbability = 5100*unit.KB, p.control.pmax
 	t.NIC.CC, t.NIC.Personality.Name = p.control.preset(p.flows()), p.control.like
 	if p.control.like != nicd.BookPersonality {
 		t.NIC.CNPInterval = new(time.Duration)
@@ -80,10 +98,11 @@ func (p plusIncast) scenario() *scenario.Scenario {
 	t.NIC.QP.Timeout = 20
 	s := &scenario.Scenario{Topology: t, Queues: []scenario.Queue{{Switch: "sw0",
 		Port: fmt.Sprintf("swp%d", p.hosts+1), Queue: scenario.DataQueue}}}
+	start := rand.New(rand.NewPCG(p.seed, 0))
 	for i := range p.flows() {
 		s.Flows = append(s.Flows, scenario.Flow{From: fmt.Sprintf("h%d", i%p.hosts+1),
 			To: p.receiver(), FlowRequest: nicd.FlowRequest{Name: fmt.Sprintf("flow %d", i+1),
-				Verb: "send", MessageBytes: 64 << 10}})
+				Verb: "send", MessageBytes: 64 << 10, StartNs: start.Int64N(int64(spread))}})
 	}
 	return s
 }

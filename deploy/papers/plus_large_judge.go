@@ -43,7 +43,7 @@ func judgePlusLarge(o suite.Options, found []suite.Outcome) (v suite.Verdict) {
 	buffer(plusDCQCN, 80, "DCQCN converges with 80 flows.", "130.1 KB", false)
 	buffer(plusImitated, 80, "DCQCN+ by parameters converges with 80 flows.", "189.0 KB", false)
 	buffer(plusAdaptive, 80, "DCQCN+ itself converges with 80 flows.", "", false)
-	v.Figures = plusTables(found)
+	v.Figures, v.Tables = plusTables(found), []suite.Table{plusOutcomes(found)}
 	v.Notes = plusNotes(found)
 	if o.Short {
 		return v
@@ -102,22 +102,38 @@ func plusTables(found []suite.Outcome) (all []suite.Figure) {
 	return append(all, queues)
 }
 
+// plusOutcomes tell of every control and size what it came to.
+func plusOutcomes(found []suite.Outcome) suite.Table {
+	t := suite.Table{Title: "The end of each run", Columns: []string{"control", "flows",
+		"maximal buffer, KB", "latency, us", "utilisation, %", "Jain index"}}
+	for _, c := range plusControls {
+		for _, o := range c.of(found, 0) {
+			n := o.Numbers
+			t.Rows = append(t.Rows, []string{c.name, fmt.Sprintf("%.0f", n[plusSize]),
+				fmt.Sprintf("%.1f", n[plusBuffer]), fmt.Sprintf("%.1f", n[plusLatency]),
+				fmt.Sprintf("%.1f", n[plusUse]), fmt.Sprintf("%.3f", n[plusShares])})
+		}
+	}
+	return t
+}
+
 func plusNotes(found []suite.Outcome) []string {
 	fast, _ := plusFastAlpha.mean(found, 80, plusBuffer)
-	notes := []string{
+	notes := []string{plusMarkingNote,
 		fmt.Sprintf("With mlx5's dce_tcp_rtt of 1 us as the timer of alpha DCQCN does not "+
 			"converge with 80 flows either: %.0f KB. We take 55 us, which the thesis gives.", fast),
 		"The receiver of DCQCN and of the imitation makes a CNP each microsecond at most, as the " +
 			"thesis measured it; it does not say that the 4 us that the maker sets were set " +
-			"back. All flows start at once; in the thesis within a second.",
+			"back. The flows begin within 0.1 s; in the thesis within a second.",
 		"Latency is half of the time from the post of two bytes to their acknowledgement.",
 	}
 	for _, o := range plusAdaptive.of(found, 0) {
-		if o.Numbers[plusUse] < 90 {
-			notes = append(notes, fmt.Sprintf("DCQCN+ itself with %.0f flows uses %.1f %% of the "+
-				"link at the end of the run: all flows fall to the least rate in the burst at "+
-				"the start, from which the way back is slow: see plus-small-incast.",
-				o.Numbers[plusSize], o.Numbers[plusUse]))
+		if o.Numbers[plusShares] < plusFair {
+			notes = append(notes, fmt.Sprintf("The shares of DCQCN+ itself with %.0f flows are "+
+				"not equal by the end of the run: Jain index %.2f. A flow that was cut to the "+
+				"least rate when it began has a timer of 27 ms there, K = 3.1 MTU/R_C, and comes "+
+				"back by the round: cc-equal-shares follows it for longer.",
+				o.Numbers[plusSize], o.Numbers[plusShares]))
 		}
 	}
 	return notes

@@ -13,6 +13,11 @@ const confidence = 0.95
 // of freedom. With one value there is no interval; without any, mean is NaN.
 // NIST/SEMATECH e-Handbook of Statistical Methods 1.3.5.2
 func Interval(values []float64) (mean float64, ci *[2]float64) {
+	return IntervalAt(confidence, values)
+}
+
+// IntervalAt is Interval with another confidence, between 0 and 1.
+func IntervalAt(confidence float64, values []float64) (mean float64, ci *[2]float64) {
 	n := float64(len(values))
 	for _, v := range values {
 		mean += v / n
@@ -27,13 +32,13 @@ func Interval(values []float64) (mean float64, ci *[2]float64) {
 	for _, v := range values {
 		squares += float64((v - mean) * (v - mean))
 	}
-	half := studentT(len(values)-1) * math.Sqrt(squares/(n-1)/n)
+	half := studentT(confidence, len(values)-1) * math.Sqrt(squares/(n-1)/n)
 	return mean, &[2]float64{mean - half, mean + half}
 }
 
 // studentT is the t that a value of Student's distribution stays below in magnitude with the
 // probability of confidence.
-func studentT(freedom int) float64 {
+func studentT(confidence float64, freedom int) float64 {
 	// The probability grows with theta = arctan(t / sqrt(freedom)) from 0 to 1.
 	low, high := 0.0, math.Pi/2
 	for range 60 { // halves the interval to the precision of a float64

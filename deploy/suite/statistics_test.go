@@ -12,13 +12,17 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestStudentT: the column for 0.975 of the table in the NIST/SEMATECH e-Handbook, 1.3.6.7.2.
+// TestStudentT: the columns for 0.975 and 0.999 of the table in the NIST/SEMATECH e-Handbook,
+// 1.3.6.7.2.
 func TestStudentT(t *testing.T) {
 	for freedom, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571,
 		9: 2.262, 10: 2.228, 19: 2.093, 30: 2.042, 60: 2.000, 100: 1.984} {
-		near(t, "t", studentT(freedom), want, 0.0005)
+		near(t, "t", studentT(0.95, freedom), want, 0.0005)
 	}
-	near(t, "t of the normal distribution", studentT(100_000), 1.960, 0.0005)
+	for freedom, want := range map[int]float64{1: 318.309, 5: 5.893, 7: 4.785, 20: 3.552} {
+		near(t, "t", studentT(0.998, freedom), want, 0.0005)
+	}
+	near(t, "t of the normal distribution", studentT(0.95, 100_000), 1.960, 0.0005)
 }
 
 func TestInterval(t *testing.T) {
@@ -30,6 +34,11 @@ func TestInterval(t *testing.T) {
 	}
 	near(t, "low", ci[0], 10-2.4841, 1e-4)
 	near(t, "high", ci[1], 10+2.4841, 1e-4)
+	if _, ci := IntervalAt(0.998, []float64{9, 10, 11}); ci == nil {
+		t.Fatal("no interval at another confidence")
+	} else { // t(2) = 22.327
+		near(t, "high", ci[1], 10+22.327/math.Sqrt(3), 1e-3)
+	}
 	if mean, ci := Interval([]float64{7}); mean != 7 || ci != nil {
 		t.Errorf("of one value: %v %v", mean, ci)
 	}

@@ -3,11 +3,13 @@ package nic
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/pfc"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/ratelimit"
 	"github.com/rocelab/rocelab/roce/cc"
 	"github.com/rocelab/rocelab/roce/ib"
 )
@@ -44,24 +46,44 @@ func (n *NIC) chosen(c *conn, dscp *uint8) cc.Params {
 }
 
 // incast is the count of congested flows for an algorithm's notification points: flows whose
-// receivers space their CNPs alike count together.
+// receivers time their CNPs alike count together.
 func (n *NIC) incast(p cc.Params) *cc.Incast {
-	spacing := cc.CNPSpacing(p)
-	in := n.incasts[spacing]
+	rule := cc.CNPRuleOf(p)
+	in := n.incasts[rule]
 	if in == nil {
-		in = cc.NewIncast(n.cfg.CNP.Interval, spacing)
-		n.incasts[spacing] = in
+		in = cc.NewIncast(n.cfg.CNP.Interval, rule)
+		n.incasts[rule] = in
 	}
 	return in
 }
 
 // bucket is how a QP's rate limiter keeps credit.
-func (n *NIC) bucket(c *conn) (burst unit.Bytes, refill time.Duration) {
-	if b := cc.BucketOf(c.params); b.Depth > 0 {
-		return b.Depth, b.Refill
+//
+// A limiter that is filled by a clock has a phase of its own, and the clock an error: those of
+// hardware have no common zero, and none is exact. With one exact clock for all, packets of all
+// senders would leave at the same moments and come into a queue in the order of its switch's ports,
+// where the last finds it longer than the first, in every round: QCN's feedback, which is by that
+// length, would keep one sender at several times the rate of another for good.
+func (n *NIC) bucket(c *conn) (burst unit.Bytes, f ratelimit.Filling) {
+	b := cc.BucketOf(c.params)
+	if b.Depth == 0 {
+		return n.cfg.Burst, ratelimit.Filling{}
 	}
-	return n.cfg.Burst, 0
+	most := int64(b.Refill) * 1000 / clockTolerance // in picoseconds
+	return b.Depth, ratelimit.Filling{Every: b.Refill,
+		Phase: time.Duration(rand.NewPCG(n.seed(c), phaseStream).Uint64() % uint64(b.Refill)),
+		Drift: int64(rand.NewPCG(n.cfg.Seed, driftStream).Uint64()%uint64(2*most+1)) - most}
 }
+
+// clockTolerance is one part of so many: IEEE 802.3-2022 40.6.1.2.6, 125 MHz +- 0.01 %, which is
+// the clock that [QCN] runs by.
+const clockTolerance = 10_000
+
+// The dice of clocks are others than those of reaction points, which may have the same seed.
+const (
+	phaseStream = iota + 1
+	driftStream
+)
 
 // CC is the parameters of a QP's congestion control, and whether they are its own; nil if there is
 // no such QP, or none of an algorithm's.
@@ -180,15 +202,15 @@ func (n *NIC) react(now unit.Time, c *conn, p cc.Params) {
 		}
 	}
 	n.pacer.Deactivate(&c.flow)
-	burst, refill := n.bucket(c)
-	c.flow.Bucket.Shape(now, burst, refill)
+	burst, filling := n.bucket(c)
+	c.flow.Bucket.Shape(now, burst, filling)
 	n.limit(now, c)
 	n.settle(now, c)
 }
 
 // follow makes an algorithm a QP's, with the notification point that its peer's would want.
 func (n *NIC) follow(c *conn, p cc.Params) {
-	if cc.CNPSpacing(p) != cc.CNPSpacing(c.params) {
+	if cc.CNPRuleOf(p) != cc.CNPRuleOf(c.params) {
 		c.notify.Close()
 		c.notify = n.incast(p).Point()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/ratelimit"
 	"github.com/rocelab/rocelab/roce/cc"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
@@ -219,7 +220,7 @@ func TestIncastByAlgorithm(t *testing.T) {
 	if n := notified(); n.Flows() != 0 || n.IntervalNs() != 0 {
 		t.Errorf("DCQCN: %+v", n)
 	}
-	if in := b.incasts[time.Microsecond]; in.Flows() != 0 {
+	if in := b.incasts[cc.CNPRuleOf(algorithm(t, "dcqcn_plus"))]; in.Flows() != 0 {
 		t.Errorf("%d flows of DCQCN+ are left", in.Flows())
 	}
 }
@@ -249,9 +250,17 @@ func TestQCNTokenBucket(t *testing.T) {
 		t.Fatalf("rate %v", rate)
 	}
 	a.write(t, 100*us, b, 16<<10)
+	_, clock := a.bucket(a.conn(a.local.QPN))
+	if clock.Every != 16*time.Microsecond || clock.Phase >= clock.Every || clock.Drift < -1600 ||
+		clock.Drift > 1600 {
+		t.Fatalf("%+v", clock)
+	}
+	past := func(now unit.Time) int64 { // fillings
+		return (int64(now) - int64(clock.Phase)) * 1000 / (int64(clock.Every)*1000 + clock.Drift)
+	}
 	credit, last := 3000, unit.Time(96)
 	for now := 100 * us; now < 400*us; now += us {
-		if now%(16*us) == 0 {
+		if past(now) > past(now-us) {
 			credit, last = min(credit+filling, 3000), now/us
 		}
 		a.Wake(now)
@@ -266,5 +275,32 @@ func TestQCNTokenBucket(t *testing.T) {
 		if f := a.send(now); f != nil {
 			t.Fatalf("a frame at %v, with %d bytes owed", now, -credit)
 		}
+	}
+}
+
+// Limiters that are filled by a clock have no common one, neither on two NICs nor on one: QPs of a
+// NIC have phases, NICs have drifts. So the order in which their packets come to a switch changes.
+func TestLimiterClocks(t *testing.T) {
+	params, err := cc.NewParams("qcn", "netfpga")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b, _ := newPeers(t, func(c *Config) { c.CC, c.Rate = params, unit.GbPerSecond })
+	other, err := a.CreateRC(a.QPConfig(), Service{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, one := a.bucket(a.conn(a.local.QPN))
+	_, two := a.bucket(a.conn(other.QPN))
+	_, there := b.bucket(b.conn(b.local.QPN))
+	if one.Phase == two.Phase || one.Drift != two.Drift {
+		t.Errorf("of one NIC: %+v, %+v", one, two)
+	}
+	if one.Phase == there.Phase || one.Drift == there.Drift {
+		t.Errorf("of two NICs: %+v, %+v", one, there)
+	}
+	a, _, _ = newPeers(t, nil)
+	if _, f := a.bucket(a.conn(a.local.QPN)); f != (ratelimit.Filling{}) {
+		t.Errorf("DCQCN's has a clock: %+v", f)
 	}
 }

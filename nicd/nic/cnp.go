@@ -86,7 +86,7 @@ func (c *CNPConfig) validate() (faults []error) {
 // counts reports whether an algorithm can count flows by the CNPs of the scope, or does not want
 // to.
 func (c *CNPConfig) counts(algorithm cc.Params) bool {
-	return c.Scope == ScopeQP || cc.CNPSpacing(algorithm) == 0
+	return c.Scope == ScopeQP || !cc.CNPRuleOf(algorithm).Counts()
 }
 
 // notifier decides when a CNP is due, whatever the scope. That of QPs is in each of them.

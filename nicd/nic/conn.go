@@ -139,12 +139,14 @@ func (n *NIC) CreateRC(cfg qp.Config, s Service) (Local, error) {
 	return Local{c.qpn, c.psn}, nil
 }
 
-// setup is what congestion control is told of a QP with a path MTU. The seed is the NIC's in
-// another place for each QP, and costs the generator of keys no number.
+// setup is what congestion control is told of a QP with a path MTU.
 func (n *NIC) setup(c *conn, mtu int) cc.Setup {
-	return cc.Setup{Line: n.cfg.Rate, MTU: unit.Bytes(mtu + ib.MaxOverhead),
-		Seed: n.cfg.Seed + uint64(c.qpn)<<32}
+	return cc.Setup{Line: n.cfg.Rate, MTU: unit.Bytes(mtu + ib.MaxOverhead), Seed: n.seed(c)}
 }
+
+// seed is that of a QP's dice. It is the NIC's in another place for each QP, and costs the
+// generator of keys no number.
+func (n *NIC) seed(c *conn) uint64 { return n.cfg.Seed + uint64(c.qpn)<<32 }
 
 // Connect takes a QP to RTS with its peer.
 func (n *NIC) Connect(qpn ib.QPN, r Remote) error {

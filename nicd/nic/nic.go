@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -50,7 +49,7 @@ type NIC struct {
 	watchdog  watchdog // of our pauses
 	notify    func(PauseEvent)
 
-	incasts   map[time.Duration]*cc.Incast // flows congested on their way here, by CNP spacing
+	incasts   map[cc.CNPRule]*cc.Incast // flows congested on their way here
 	notifier  notifier
 	delayed   list          // QPs whose CNP is not due yet
 	cnps      list          // QPs that owe a CNP
@@ -85,7 +84,7 @@ func New(cfg Config, pool *frame.Pool) (*NIC, error) {
 	binary.LittleEndian.PutUint64(seed[:], cfg.Seed)
 	n := &NIC{cfg: cfg, pool: pool, random: rand.NewChaCha8(seed), up: true,
 		byRemote: make(map[farEnd]*conn),
-		incasts:  make(map[time.Duration]*cc.Incast),
+		incasts:  make(map[cc.CNPRule]*cc.Incast),
 		notifier: newNotifier(cfg.CNP, cfg.MaxQPs),
 		conns:    make([]*conn, cfg.MaxQPs), free: newSlots(cfg.MaxQPs),
 		pause:     pfc.NewReceiver(pfc.ReceiverConfig{Rate: cfg.Rate, Obeyed: cfg.PFC}),

@@ -128,8 +128,9 @@ func TestIntervalInCNP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		params.(*cc.DCQCNPlusParams).Spacing = 60 * time.Microsecond
-		c.CC = params
+		plus := params.(*cc.DCQCNPlusParams)
+		plus.Spacing, plus.Memory = 60*time.Microsecond, 1
+		c.CC = plus
 	})
 	notify := func(now unit.Time, intervalNs uint32, flows uint16) {
 		t.Helper()
@@ -156,7 +157,7 @@ func TestIntervalInCNP(t *testing.T) {
 	other := b.incast(b.cfg.CC).Point()
 	other.Marked(us)
 	for now := b.NextWake(); now <= 100*us; now = b.NextWake() {
-		b.Wake(now) // the window of 60 us ends without a mark: one flow is left
+		b.Wake(now) // the interval of 60 us is over: one flow is left
 	}
 	if b.incast(b.cfg.CC).Flows() != 1 {
 		t.Errorf("%d flows congested, want the other", b.incast(b.cfg.CC).Flows())

@@ -216,10 +216,10 @@ func (n *NIC) mark(c *conn, dscp *uint8) {
 	if dscp != nil {
 		c.dscp.Data, c.dscp.Ack = *dscp, *dscp
 	}
-	burst, refill := n.bucket(c)
+	burst, filling := n.bucket(c)
 	c.flow.Init(n.now, slotOf(c.qpn), c.timers+kindPace, uint8(n.priority(c.dscp.Data)),
 		c.cc.Limit().Rate, burst)
-	c.flow.Bucket.Shape(n.now, burst, refill)
+	c.flow.Bucket.Shape(n.now, burst, filling)
 }
 
 // newConn takes a free slot for a QP of a domain and draws its PSN.

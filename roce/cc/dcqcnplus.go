@@ -13,10 +13,12 @@ type DCQCNPlusParams struct {
 	G            float64       `yaml:"g"`
 	InitialAlpha float64       `yaml:"initial_alpha"`
 	Lambda       float64       `yaml:"lambda"`        // of K = lambda max(tau, MTU/R_C)
+	AlphaFactor  float64       `yaml:"alpha_factor"`  // of alpha's timer, so many tau
 	CNPInterval  time.Duration `yaml:"cnp_interval"`  // tau if the receiver does not say it
 	Spacing      time.Duration `yaml:"cnp_spacing"`   // between two CNPs of a receiver
+	Memory       int           `yaml:"cnp_memory"`    // see CNPRule
 	FastRecovery int           `yaml:"fast_recovery"` // F
-	StepRate     unit.Rate     `yaml:"step_rate"`     // R_l; 0 is the line rate
+	StepRate     unit.Rate     `yaml:"step_rate"`     // R_l; 0 is a tenth of the line's rate
 	MinRate      unit.Rate     `yaml:"min_rate"`
 }
 
@@ -25,13 +27,23 @@ type DCQCNPlusParams struct {
 //     to 3.1 us a flow, and the NIC it ran on makes a CNP each microsecond (section 6.1). If that
 //     much time belongs to each congested flow, tau is 1 us a flow, and K = lambda tau is the
 //     imitation's timer with lambda 3.1.
-//   - R_l, "a ratio used to bound the increase step for small incast cases", is the line rate: the
-//     step is at most a hundredth of it.
+//   - R_l, "a ratio used to bound the increase step for small incast cases", is a tenth of the
+//     line's rate. The bound min(R_C/10, R_l/100) holds above R_C = R_l/10, a hundredth of the line
+//     with it. So it holds for up to 100 equal flows, and the thesis calls 60 small (section 6.2)
+//     and 80 large (6.3). And in small cases, where "we have similar performance with DCQCN", the
+//     step is then [DCQCN]'s: a thousandth of the line is its R_AI of 40 Mb/s at 40 Gb/s. With the
+//     whole of the line's rate the bound would hold for up to ten flows; together they would raise
+//     their rates by a tenth of the line at once, and a multiple of that in hyper increase.
+//   - Alpha's timer is a tenth longer than tau. The thesis names it beside K, and gives it no
+//     period: it is [DCQCN]'s, which "must be larger than the CNP generation timer" (3.1), 55 us
+//     where that is 50 us. With K instead, the slower a flow is the longer it would be cut deep.
+//   - A flow counts as congested for 256 intervals after its CNP: alpha with g = 1/256 is an
+//     average over as many.
 //   - g, the initial alpha and F are [DCQCN]'s, whose decrease "is similar". The least rate is
 //     mlx5's.
 func newDCQCNPlusParams(string) Params {
-	return &DCQCNPlusParams{G: 1.0 / 256, InitialAlpha: 1, Lambda: 3.1,
-		CNPInterval: DefaultCNPInterval, Spacing: time.Microsecond, FastRecovery: 5,
+	return &DCQCNPlusParams{G: 1.0 / 256, InitialAlpha: 1, Lambda: 3.1, AlphaFactor: 1.1,
+		CNPInterval: DefaultCNPInterval, Spacing: time.Microsecond, Memory: 256, FastRecovery: 5,
 		MinRate: unit.MbPerSecond}
 }
 
@@ -41,8 +53,8 @@ func (*DCQCNPlusParams) HandlesCNP() bool { return true }
 // HandlesCNM says that it does not listen to switches.
 func (*DCQCNPlusParams) HandlesCNM() bool { return false }
 
-// CNPSpacing makes the receiver say its interval in each CNP.
-func (p *DCQCNPlusParams) CNPSpacing() time.Duration { return p.Spacing }
+// CNPRule makes the receiver count flows, and say its interval in each CNP.
+func (p *DCQCNPlusParams) CNPRule() CNPRule { return CNPRule{p.Spacing, p.Memory} }
 
 // Validate returns every fault.
 func (p *DCQCNPlusParams) Validate(line unit.Rate) (faults []error) {
@@ -55,8 +67,11 @@ func (p *DCQCNPlusParams) Validate(line unit.Rate) (faults []error) {
 	must(p.InitialAlpha >= 0 && p.InitialAlpha <= 1, "initial_alpha: %v is not in [0, 1]",
 		p.InitialAlpha)
 	must(p.Lambda >= 1 && p.Lambda <= 1000, "lambda: %v is not in [1, 1000]", p.Lambda)
+	must(p.AlphaFactor >= 1 && p.AlphaFactor <= 1000, "alpha_factor: %v is not in [1, 1000]",
+		p.AlphaFactor)
 	must(p.CNPInterval > 0, "cnp_interval: %v is not positive", p.CNPInterval)
 	must(p.Spacing > 0, "cnp_spacing: %v is not positive", p.Spacing)
+	must(p.Memory > 0 && p.Memory <= 1<<20, "cnp_memory: %d is not in [1, %d]", p.Memory, 1<<20)
 	must(p.FastRecovery > 0, "fast_recovery: %d is not positive", p.FastRecovery)
 	must(p.StepRate >= 0, "step_rate: %v is negative", p.StepRate)
 	must(p.MinRate > 0 && p.MinRate <= line, "min_rate: %v is not in (0, line rate %v]",
@@ -68,11 +83,20 @@ func (p *DCQCNPlusParams) Validate(line unit.Rate) (faults []error) {
 // with a timer that is the slower the more flows are congested, and steps that go with the rate.
 //
 // Where the thesis leaves a choice:
-//   - K is the period of both timers, as 55 us is of both in [DCQCN]. With lambda above 1 it is
-//     above tau, as [DCQCN] 3.1 asks of the alpha timer. It is computed when a period begins.
+//   - K is the period of the rate timer alone, which is what the thesis calls it, although [DCQCN]
+//     has the letter for alpha's. It is computed when a period begins.
 //   - The stages are S < F, "F < S < 4F" and "F > 4F". We read the last as S > 4F, and count S = F
 //     and S = 4F to the middle one, as [DCQCN] figure 7 does with F.
+//   - What a CNP resets is [DCQCN] figure 7's, which the thesis prints as its figure 3: S and both
+//     timers.
 //   - Release at the line's rate is [DCQCN]'s.
+//
+// How much marking it takes follows from K. From tau = N us on, a flow of N on 10 Gb/s has its
+// share where it sends a packet each N 0.9 us: 3.5 in a K of 3.1 N us. So as not to come to an
+// increase it must be marked once in 5 K, 17 packets, that is 6 % of them at least, whatever N.
+// With a P_max of 1 % the queue finds no rest below K_max. It swings about it, all are marked for a
+// while and then none, and a flow that is marked once in each 5 K of its own, 15 packets, stays as
+// slow as it is: below a tenth of its share, where a swing takes 50 K of the others.
 type DCQCNPlus struct {
 	p    DCQCNPlusParams
 	line float64
@@ -85,7 +109,8 @@ type DCQCNPlus struct {
 	alpha   float64
 	tau     time.Duration // the receiver's interval
 	stage   int           // S
-	timerAt unit.Time
+	timerAt unit.Time     // next round of the rate timer
+	alphaAt unit.Time     // next decay
 
 	values [7]Value
 }
@@ -93,7 +118,7 @@ type DCQCNPlus struct {
 // New makes a reaction point.
 func (p *DCQCNPlusParams) New(s Setup) Algorithm {
 	d := &DCQCNPlus{p: *p, line: float64(s.Line), mtu: s.MTU}
-	d.step = d.line / 100
+	d.step = d.line / 10 / 100
 	if p.StepRate > 0 {
 		d.step = float64(p.StepRate) / 100
 	}
@@ -102,7 +127,8 @@ func (p *DCQCNPlusParams) New(s Setup) Algorithm {
 }
 
 func (d *DCQCNPlus) release() {
-	d.limited, d.stage, d.timerAt, d.tau = false, 0, unit.Never, d.p.CNPInterval
+	d.limited, d.stage, d.tau = false, 0, d.p.CNPInterval
+	d.timerAt, d.alphaAt = unit.Never, unit.Never
 	d.current, d.target, d.alpha = d.line, d.line, d.p.InitialAlpha
 }
 
@@ -110,6 +136,11 @@ func (d *DCQCNPlus) release() {
 func (d *DCQCNPlus) period() time.Duration {
 	packet := float64(d.mtu) * 8e9 / d.current
 	return time.Duration(d.p.Lambda * max(float64(d.tau), packet))
+}
+
+// alphaPeriod is how long alpha's timer runs.
+func (d *DCQCNPlus) alphaPeriod() time.Duration {
+	return time.Duration(d.p.AlphaFactor * float64(d.tau))
 }
 
 // CNP decreases the rate as [DCQCN] eq 1 does, and takes the receiver's interval over.
@@ -122,10 +153,11 @@ func (d *DCQCNPlus) CNP(now unit.Time, c CNP) {
 	d.current = max(d.current*(1-float64(d.alpha/2)), float64(d.p.MinRate))
 	d.alpha = float64((1-d.p.G)*d.alpha) + d.p.G
 	d.limited, d.stage = true, 0
-	d.timerAt = now.Add(d.period())
+	d.timerAt, d.alphaAt = now.Add(d.period()), now.Add(d.alphaPeriod())
 }
 
-// NextWake is the end of the period, which runs only while the QP is limited.
+// NextWake is the end of K, which runs only while the QP is limited. Alpha's timer wants none: it
+// acts on nothing but the next CNP, as DCQCN's.
 func (d *DCQCNPlus) NextWake() unit.Time { return d.timerAt }
 
 // Wake runs the timer.
@@ -134,12 +166,21 @@ func (d *DCQCNPlus) Wake(now unit.Time) { d.advance(now) }
 // advance ends all periods up to now, as if each had been on time.
 func (d *DCQCNPlus) advance(now unit.Time) {
 	for d.timerAt <= now {
-		d.alpha *= 1 - d.p.G
+		d.decay(d.timerAt)
 		d.stage++
 		d.increase()
 		if d.limited {
 			d.timerAt = d.timerAt.Add(d.period())
 		}
+	}
+	d.decay(now)
+}
+
+// decay is alpha's timer.
+func (d *DCQCNPlus) decay(now unit.Time) {
+	for d.alphaAt <= now {
+		d.alpha *= 1 - d.p.G
+		d.alphaAt = d.alphaAt.Add(d.alphaPeriod())
 	}
 }
 

@@ -48,22 +48,22 @@ func TestPlusDecrease(t *testing.T) {
 	near(t, "alpha", d.alpha, 0.5*255/256+1.0/256)
 }
 
-// [DCQCN+] 4.3, the three stages. R_l is 10 Gb/s, so its hundredth is 100 Mb/s. At 500 Mb/s a
-// tenth of the rate is less, 50 Mb/s; at 2 Gb/s it is more. In hyper increase at S = 22 the step
-// is 200 Mb/s, or the rate if that is less.
+// [DCQCN+] 4.3, the three stages. R_l is a tenth of 10 Gb/s, so its hundredth is 10 Mb/s. At 50
+// Mb/s a tenth of the rate is less, 5 Mb/s; at 200 Mb/s it is more. In hyper increase at S = 22 the
+// step is 20 Mb/s, or the rate if that is less.
 func TestPlusStages(t *testing.T) {
 	for _, c := range []struct {
 		name                string
 		stage               int
 		current, target, up float64
 	}{
-		{"fast recovery", 4, 500e6, 1e9, 0},
-		{"S = F, slow", 5, 500e6, 1e9, 50e6},
-		{"S < 4F, fast", 19, 2e9, 3e9, 100e6},
-		{"S = 4F", 20, 2e9, 3e9, 100e6},
-		{"S > 4F", 21, 2e9, 3e9, 100e6},
-		{"two past 4F", 22, 2e9, 3e9, 200e6},
-		{"slow", 22, 150e6, 3e9, 150e6},
+		{"fast recovery", 4, 50e6, 100e6, 0},
+		{"S = F, slow", 5, 50e6, 100e6, 5e6},
+		{"S < 4F, fast", 19, 200e6, 300e6, 10e6},
+		{"S = 4F", 20, 200e6, 300e6, 10e6},
+		{"S > 4F", 21, 200e6, 300e6, 10e6},
+		{"two past 4F", 22, 200e6, 300e6, 20e6},
+		{"slow", 22, 15e6, 300e6, 15e6},
 	} {
 		d := plus()
 		d.limited, d.current, d.target, d.stage = true, c.current, c.target, c.stage
@@ -71,16 +71,33 @@ func TestPlusStages(t *testing.T) {
 		near(t, c.name+": R_T", d.target, c.target+c.up)
 		near(t, c.name+": R_C", d.current, (c.current+c.target+c.up)/2)
 	}
+	p := newDCQCNPlusParams("").(*DCQCNPlusParams)
+	p.StepRate = 2 * unit.GbPerSecond
+	d := p.New(Setup{Line: 10 * unit.GbPerSecond, MTU: 1000}).(*DCQCNPlus)
+	d.limited, d.current, d.target, d.stage = true, 1e9, 1e9, 5
+	d.increase()
+	near(t, "R_l of 2 Gb/s: R_T", d.target, 1.02e9)
 }
 
-// [DCQCN+] 4.3: alpha = (1-g) alpha when its timer runs out; no byte counter.
+// [DCQCN+] 4.3: alpha = (1-g) alpha when its timer runs out, a tenth above tau; no byte counter.
+// With tau = 100 us that is after 110 and 220 us, where K is 310 us.
 func TestPlusAlphaAndBytes(t *testing.T) {
 	d := plus()
-	d.CNP(0, CNP{})
-	d.Wake(155 * us)
-	near(t, "alpha", d.alpha, 255.0/256)
+	d.CNP(0, CNP{Interval: 100 * time.Microsecond})
+	for _, c := range []struct {
+		at    unit.Time
+		alpha float64
+	}{{109 * us, 1}, {110 * us, 255.0 / 256}, {225 * us, 255.0 * 255 / 65536}} {
+		d.Ack(c.at, Ack{})
+		near(t, "alpha", d.alpha, c.alpha)
+	}
+	d.CNP(226*us, CNP{Interval: 100 * time.Microsecond}) // begins it anew
+	before := d.alpha
+	if d.Ack(335*us, Ack{}); d.alpha != before {
+		t.Errorf("alpha decays after 109 us")
+	}
 	rate := d.Limit().Rate
-	if d.Sent(156*us, 1000*unit.MB); d.Limit().Rate != rate {
+	if d.Sent(335*us, 1000*unit.MB); d.Limit().Rate != rate {
 		t.Error("bytes raise the rate")
 	}
 }
@@ -104,9 +121,10 @@ func TestPlusImitation(t *testing.T) {
 	}
 }
 
-// [DCQCN+] 4.2: the interval grows with the congested flows, and shrinks when they are gone.
+// [DCQCN+] 4.2: the interval grows with the congested flows, and shrinks when they are gone: four
+// intervals after their last CNP with the memory set here, each as long as it was then.
 func TestIncastInterval(t *testing.T) {
-	in := NewIncast(50*time.Microsecond, time.Microsecond)
+	in := NewIncast(50*time.Microsecond, CNPRule{Spacing: time.Microsecond, Memory: 4})
 	points := make([]NotificationPoint, 200)
 	for i := range points {
 		points[i] = in.Point()
@@ -117,7 +135,19 @@ func TestIncastInterval(t *testing.T) {
 	if want := (CNP{200 * time.Microsecond, 200}); in.CNP() != want {
 		t.Errorf("%+v, want %+v", in.CNP(), want)
 	}
+	if at := points[60].NextWake(); at != 4*61*us {
+		t.Errorf("the 61st of the flows is forgotten at %v, want after 4 times 61 us", at)
+	}
+	if points[60].Wake(61*us) || in.Flows() != 200 {
+		t.Errorf("a window ends without a mark: %d flows", in.Flows())
+	}
+	if !points[60].Marked(100*us) || points[60].NextWake() != 900*us {
+		t.Errorf("it has another CNP: forgotten at %v", points[60].NextWake())
+	}
 	points[199].Marked(us)
+	if points[199].NextWake() != 200*us {
+		t.Errorf("a mark in the window of 200 us: next %v", points[199].NextWake())
+	}
 	points[199].Close() // its QP ends
 	for i := range points[:199] {
 		if points[i].NextWake() == unit.Never || points[i].Wake(points[i].NextWake()) {
@@ -127,7 +157,8 @@ func TestIncastInterval(t *testing.T) {
 	if in.Flows() != 0 || in.Interval() != 50*time.Microsecond {
 		t.Errorf("%d flows, interval %v", in.Flows(), in.Interval())
 	}
-	if fixed := NewIncast(50*time.Microsecond, 0); fixed.CNP() != (CNP{}) {
+	fixed := NewIncast(50*time.Microsecond, CNPRule{})
+	if p := fixed.Point(); !p.Marked(0) || fixed.CNP() != (CNP{}) || p.NextWake() != unit.Never {
 		t.Errorf("DCQCN's receiver says %+v", fixed.CNP())
 	}
 }

@@ -17,17 +17,20 @@ const DefaultCNPInterval = 50 * time.Microsecond
 //	+-------+  window over, no mark +---------------------+
 //
 // So a CNP goes at once if none went for N, and then at most one every N while marks come.
+// Where congested flows are counted, this one counts for longer than the window: see Incast.
 // Make it with NewNotificationPoint, or as one of an Incast.
 type NotificationPoint struct {
-	incast *Incast
-	until  unit.Time // end of the window after the last CNP
-	window bool
-	marked bool // a marked packet came in the window
+	incast  *Incast
+	until   unit.Time // end of the window after the last CNP
+	forget  unit.Time // when the flow is not congested any more
+	window  bool
+	marked  bool // a marked packet came in the window
+	counted bool // as congested
 }
 
 // NewNotificationPoint makes one with the interval N; with zero each mark makes a CNP.
 func NewNotificationPoint(interval time.Duration) NotificationPoint {
-	return NewIncast(interval, 0).Point()
+	return NewIncast(interval, CNPRule{}).Point()
 }
 
 // Point makes the notification point of one flow to the receiver.
@@ -38,10 +41,10 @@ func (n *NotificationPoint) CNP() CNP { return n.incast.CNP() }
 
 // Close ends the flow.
 func (n *NotificationPoint) Close() {
-	if n.window {
+	if n.counted {
 		n.incast.flows--
 	}
-	n.window = false
+	n.window, n.counted = false, false
 }
 
 // Marked tells of a packet with CE, and reports whether a CNP goes now.
@@ -54,31 +57,39 @@ func (n *NotificationPoint) Marked(now unit.Time) (cnp bool) {
 	return true
 }
 
-// NextWake is when Wake may have a CNP to send: the end of a window with marks in it. Where flows
-// are counted, one without marks must be seen to end too.
+// NextWake is when Wake may have a CNP to send: the end of a window with marks in it; or when the
+// flow is to be forgotten.
 func (n *NotificationPoint) NextWake() unit.Time {
-	if n.window && (n.marked || n.incast.spacing > 0) {
+	switch {
+	case n.window && n.marked:
 		return n.until
+	case n.counted:
+		return n.forget
 	}
 	return unit.Never
 }
 
 // Wake reports whether a CNP goes now.
 func (n *NotificationPoint) Wake(now unit.Time) (cnp bool) {
-	if !n.window || now < n.until {
-		return false
+	if n.window && now >= n.until {
+		if n.marked {
+			n.open(now)
+			return true
+		}
+		n.window = false
 	}
-	if cnp = n.marked; cnp {
-		n.open(now)
-	} else {
+	if n.counted && now >= n.forget {
 		n.Close()
 	}
-	return cnp
+	return false
 }
 
 func (n *NotificationPoint) open(now unit.Time) {
-	if !n.window {
-		n.incast.flows++
+	if n.incast.rule.Counts() {
+		if !n.counted {
+			n.incast.flows++
+		}
+		n.counted, n.forget = true, now.Add(n.incast.memory())
 	}
 	n.window, n.marked, n.until = true, false, now.Add(n.incast.Interval())
 }

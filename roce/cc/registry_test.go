@@ -95,8 +95,8 @@ func TestRegistryRefuses(t *testing.T) {
 		t.Errorf("%d faults, want one for each of 13 fields: %v", len(faults), faults)
 	}
 	bare := &DCQCNPlusParams{InitialAlpha: 2, StepRate: -1}
-	if faults := bare.Validate(line); len(faults) != 8 {
-		t.Errorf("%d faults, want one for each of 8 fields: %v", len(faults), faults)
+	if faults := bare.Validate(line); len(faults) != 10 {
+		t.Errorf("%d faults, want one for each of 10 fields: %v", len(faults), faults)
 	}
 	worse := &QCNParams{Gd: 0.1, Jitter: 1, FastRecovery: -1, RateHAI: -1, BucketDepth: -1}
 	if faults := worse.Validate(line); len(faults) != 10 {

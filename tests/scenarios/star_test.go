@@ -35,6 +35,8 @@ type setup struct {
 	dscp      []uint8                 // of the senders' data; the default if there are none
 	message   int                     // bytes
 	seed      uint64                  // of the marking decisions
+	nicSeeds  uint64                  // added to those of the hosts
+	pmax      float64                 // of marking, in percent; 0: the default
 	timeout   uint8                   // of queue pairs, as in the verbs; 0: the default
 
 	void    bool               // payload is of void regions
@@ -101,7 +103,7 @@ func newHost(t testing.TB, s *setup, i int, pool *frame.Pool) *app.Host {
 	c.MAC, c.IPv4 = hostMAC(i), hostIP(i)
 	c.Port = daemon.PortConfig{Name: "eth0", Rate: s.rate(i), Delay: s.delay}
 	c.CC = nicd.CCConfig{Algorithm: s.algorithm, Preset: s.preset, Params: s.params}
-	c.Seed = hostSeed(i)
+	c.Seed = hostSeed(i) + s.nicSeeds
 	if s.classes != nil {
 		c.TCToCCMap, c.PFCEnable = s.classes, []uint8{3, 4}
 	}
@@ -129,6 +131,9 @@ func newSwitch(t testing.TB, s *setup, pool *frame.Pool) *pipeline.Switch {
 	t.Helper()
 	c := switchd.Default()
 	c.Seed = s.seed
+	if s.pmax > 0 {
+		c.WRED.DropProbability = s.pmax
+	}
 	if s.algorithm == "none" || s.algorithm == "qcn" {
 		c.WRED.ECN = "ecn_none" // nobody would listen
 	}
