@@ -17,7 +17,7 @@ func dcqcnParameterSweep() suite.Experiment {
 		ID: "dcqcn-parameter-sweep", Paper: dcqcn, Where: "figure 11",
 		Title: "Difference of two flows that begin at 40 and at 0 Gb/s, against byte counter, " +
 			"timer, Kmax and Pmax: fluid model and packets.",
-		Modes: []suite.Mode{suite.Virtual}, Seeds: 2,
+		Modes: []suite.Mode{suite.Virtual}, Seeds: 6,
 		Cells: sweepCells,
 		Judge: judgeSweep,
 	}

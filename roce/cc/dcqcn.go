@@ -17,9 +17,17 @@ import (
 //	                                                      |  otherwise      additive        |
 //	                                                      +---------------------------------+
 //
-// A QP starts at line rate. State exists only while it is limited: on release it forgets, and
-// the next CNP finds alpha at its initial value, as for hardware that keeps a rate limiter only
-// for limited flows ([DCQCN] 3.3, "Hardware implementation").
+// A QP starts at line rate. Rates and stages exist only while it is limited: on release it forgets
+// them, as hardware does that has "one timer and one counter for each flow that is being rate
+// limited" ([DCQCN] 3.3). Alpha is the flow's, from its first packet to its end: "if RP gets no
+// feedback for K time units", limited or not, eq 2 applies, and so it does in the model, whose
+// alpha (eq 7) knows no limit either. So a flow that has been alone for long is cut little by the
+// first CNP, and a new one by half. That is what figure 13(a) shows, two flows that are far apart
+// and stay so, and with it packets come as close to the model as figure 10 has it: TestKeepAlpha,
+// dcqcn-validate and dcqcn-fluid-model. Of 3.3's "small amount of other state such as the current
+// value of alpha" one can read that it, too, is there for limited flows only; mlx5's tools say so
+// of their hardware, whose initial alpha is for "the first CNP for a flow". KeepAlpha is the
+// choice.
 //
 // The paper says twice how long fast recovery lasts. Its text, QCN, and equation 8 of its model
 // have F rounds of it: (1-p)^(FB) there is the chance that F rounds went by without a mark. Figure
@@ -34,13 +42,13 @@ type DCQCN struct {
 	p    DCQCNParams
 	line float64
 
-	limited    bool
 	current    float64 // R_C, bits per second
 	target     float64 // R_T
 	alpha      float64
 	alphaAt    unit.Time // next decay by eq 2
 	timerAt    unit.Time // next round of the rate timer
 	decreased  unit.Time // the last decrease
+	limited    bool      // a CNP came, and the rate is not back at the line's
 	sinceTimer bool      // the timer raised the rate since the last decrease
 	timerStage int       // T
 	byteStage  int       // BC
@@ -51,16 +59,18 @@ type DCQCN struct {
 
 // New makes a reaction point.
 func (p *DCQCNParams) New(s Setup) Algorithm {
-	d := &DCQCN{p: *p, line: float64(s.Line)}
+	d := &DCQCN{p: *p, line: float64(s.Line), alpha: p.InitialAlpha, alphaAt: unit.Never}
 	d.release()
 	return d
 }
 
-// release ends the limitation and forgets everything.
+// release ends the limitation and forgets everything, or everything but alpha.
 func (d *DCQCN) release() {
 	d.limited = false
-	d.current, d.target, d.alpha = d.line, d.line, d.p.InitialAlpha
-	d.alphaAt, d.timerAt = unit.Never, unit.Never
+	d.current, d.target, d.timerAt = d.line, d.line, unit.Never
+	if !d.p.KeepAlpha {
+		d.alpha, d.alphaAt = d.p.InitialAlpha, unit.Never
+	}
 	d.restart()
 }
 
@@ -91,6 +101,9 @@ func (d *DCQCN) CNP(now unit.Time, _ CNP) {
 // Sent runs the byte counter, in whole frames as they use the wire.
 func (d *DCQCN) Sent(now unit.Time, n unit.Bytes) {
 	d.advance(now)
+	if d.p.KeepAlpha && d.alphaAt == unit.Never { // the flow begins
+		d.alphaAt = now.Add(d.p.AlphaTimer)
+	}
 	if !d.limited || d.p.ByteCounter == 0 {
 		return
 	}
@@ -120,10 +133,17 @@ func (d *DCQCN) advance(now unit.Time) {
 	d.decay(now)
 }
 
+// noAlpha is an alpha that has decayed to nothing: it takes less than a bit a second from any rate.
+// So one look after a long time at line rate makes no more rounds than lead there.
+const noAlpha = 1e-12
+
 // decay is [DCQCN] eq 2, once for each period K without a CNP.
 func (d *DCQCN) decay(now unit.Time) {
 	for d.alphaAt <= now {
-		d.alpha *= 1 - d.p.G
+		if d.alpha *= 1 - d.p.G; d.alpha < noAlpha {
+			d.alpha = 0
+			d.alphaAt = d.alphaAt.Add(now.Sub(d.alphaAt) / d.p.AlphaTimer * d.p.AlphaTimer)
+		}
 		d.alphaAt = d.alphaAt.Add(d.p.AlphaTimer)
 	}
 }

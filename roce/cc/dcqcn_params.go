@@ -23,6 +23,9 @@ type DCQCNParams struct {
 	RateAI       unit.Rate     `yaml:"rate_ai"`       // R_AI, rpg_ai_rate
 	RateHAI      unit.Rate     `yaml:"rate_hai"`      // R_HAI, rpg_hai_rate
 	MinRate      unit.Rate     `yaml:"min_rate"`      // rpg_min_rate
+	// KeepAlpha: alpha is the flow's, and decays whether the flow is limited or not; else it begins
+	// anew, at its initial value, with each first CNP.
+	KeepAlpha bool `yaml:"keep_alpha"`
 
 	// DecreaseInterval is the least time between two decreases: rate_reduce_monitor_period.
 	DecreaseInterval time.Duration `yaml:"decrease_interval"`
@@ -95,7 +98,7 @@ func sigcomm15() *DCQCNParams {
 		G: 1.0 / 256, AlphaTimer: 55 * time.Microsecond, InitialAlpha: 1,
 		Timer: 55 * time.Microsecond, ByteCounter: 10 * unit.MB, FastRecovery: 5,
 		RateAI: 40 * unit.MbPerSecond, RateHAI: 400 * unit.MbPerSecond,
-		MinRate: unit.MbPerSecond, ClampTarget: ClampAlways,
+		MinRate: unit.MbPerSecond, KeepAlpha: true, ClampTarget: ClampAlways,
 	}
 }
 

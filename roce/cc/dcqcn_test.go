@@ -182,7 +182,40 @@ func TestRelease(t *testing.T) {
 	if d.Limit().Rate != line || d.limited || wakes < 30 {
 		t.Errorf("after %d rounds: %v", wakes, d.Limit().Rate)
 	}
-	near(t, "alpha", d.alpha, 1)
+	near(t, "alpha", d.alpha, math.Pow(255.0/256, float64(wakes)))
+}
+
+// [DCQCN] eq 2: "if RP gets no feedback for K time units" alpha decays, from the flow's first
+// packet on and whether it is limited or not. Alone for 10 ms, 181 periods of 55 us, alpha is
+// 0.4925: the first CNP takes a quarter. After a second there is nothing left, and one look says
+// so. Hardware begins with its initial alpha.
+func TestKeepAlpha(t *testing.T) {
+	d := paper()
+	d.CNP(10_000*us, CNP{}) // it has sent nothing: alpha has not begun
+	near(t, "R_C of a new flow", d.current, 20e9)
+
+	d = paper()
+	d.Sent(0, 1000)
+	d.CNP(10_000*us, CNP{})
+	decayed := math.Pow(255.0/256, 181)
+	near(t, "R_C", d.current, 40e9*(1-decayed/2))
+	near(t, "alpha", d.alpha, decayed*255/256+1.0/256)
+	for d.NextWake() != unit.Never {
+		d.Wake(d.NextWake())
+	}
+	d.Sent(1_000_000*us, 1000)
+	if d.alpha != 0 || d.alphaAt <= 1_000_000*us || d.alphaAt > 1_000_055*us ||
+		(d.alphaAt-10_000*us)%(55*us) != 0 { // in step with the CNP
+		t.Errorf("alpha %g, next decay at %v", d.alpha, d.alphaAt)
+	}
+	d.CNP(1_000_060*us, CNP{})
+	near(t, "R_C", d.current, 40e9)
+	near(t, "alpha", d.alpha, 1.0/256)
+
+	h := mlx5().New(Setup{Line: line, MTU: 1082}).(*DCQCN)
+	h.Sent(0, 1000)
+	h.CNP(10_000*us, CNP{}) // 1023/1024, from 0.85 of the line's rate
+	near(t, "R_C of hardware", h.current, 0.85*40e9*(1-1023.0/2048))
 }
 
 func TestMinimumRate(t *testing.T) {

@@ -17,6 +17,18 @@ type Point struct {
 
 // FixedPoint solves the model for n flows. It is an error if the marking that it takes is above
 // Pmax: then there is none, and the queue swings about Kmax.
+//
+// By hand, for marks so rare that none falls into most rounds: equation 7 at rest is
+// alpha = p tau' r, with r = R_C in packets a second, and a flow is told to slow down p r times a
+// second, as often as it has a mark. The timer alone ends 1/T rounds a second, all of them of
+// additive increase. Equation 9 at rest is then R_T - R_C = R_C alpha p r T, and equation 8
+// (R_T - R_C) p r = R_AI / T, so that
+//
+//	p^3 = R_AI / (R_C r^3 tau' T^2)
+//
+// With R_C = C/N that is p = 4.0e-4 N^(4/3) for figure 14's parameters at 40 Gb/s with packets of
+// 1106 bytes: 1 %, figure 14's Pmax, at 11 flows. What was left out, rounds of fast recovery first
+// of all, makes it less: 0.93 % at 13 flows and 1.02 % at 14, 1.6 % at 20.
 func (p *Params) FixedPoint(n int) (Point, error) {
 	if err := p.Validate(); err != nil {
 		return Point{}, fmt.Errorf("fixed point: %w", err)

@@ -148,6 +148,37 @@ func TestFixedPoint(t *testing.T) {
 	}
 }
 
+// The fixed point by hand, p^3 = R_AI / (R_C r^3 tau' T^2), is that of rare marks: as R_AI goes to
+// nothing the two become one. Of figure 14's parameters with packets of 1106 bytes it is 4.02e-4
+// N^(4/3), above what equations 7 to 9 have, which pass 1 % between 13 and 14 flows.
+func TestFixedPointByHand(t *testing.T) {
+	p := Default()
+	p.Packet, p.Pmax, p.ByteCounter = 1106, 1, 1<<50
+	hand := func(n int) float64 {
+		rate := float64(p.Capacity) / float64(n)
+		r, interval := p.packets(unit.Rate(rate)), p.Timer.Seconds() // which is tau' too
+		return math.Cbrt(float64(p.RateAI)/(rate*math.Pow(interval, 3))) / r
+	}
+	at := func(n int) float64 {
+		point, err := p.FixedPoint(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return point.Marking
+	}
+	near(t, "by hand, 2 flows", hand(2), 4.02e-4*math.Pow(2, 4.0/3), 1e-3)
+	for _, n := range []int{2, 13, 14, 20} {
+		if by := hand(n); at(n) > by || at(n) < 0.7*by {
+			t.Errorf("%d flows: marking %g, by hand %g", n, at(n), by)
+		}
+	}
+	if at(13) > 0.01 || at(14) < 0.01 {
+		t.Errorf("13 flows take %g, 14 %g", at(13), at(14))
+	}
+	p.RateAI = 40 // b/s
+	near(t, "rare marks", at(2), hand(2), 0.01)
+}
+
 // More flows than Pmax can hold in check have no fixed point, and cutting off has none at all.
 func TestNoFixedPoint(t *testing.T) {
 	p, s := Default(), Strawman()
