@@ -39,6 +39,12 @@ experiments: build ## what the papers measured, in virtual time; report in $(PAP
 experiments-real: build ## the same on real frames, into the same report (root)
 	@$(BIN)/rocelab run all --real --out $(PAPERS) || test $$? -eq 3
 
+# OUT is nightly-out here, unless the command line says another.
+.PHONY: nightly
+nightly: OUT = nightly-out
+nightly: build ## both, and whether each claim stands as docs/papers.md says; report in $(OUT)/ (root)
+	@deploy/nightly.sh $(BIN)/rocelab $(OUT) docs/papers.md
+
 .PHONY: test
 test: tools build ## everything there is; installs what it needs (root)
 	@ROCELAB_REQUIRE=$(FEATURES),$(PROMISED) $(GO) test -timeout 20m \
@@ -96,4 +102,4 @@ check-generate: tools generate ## the committed BPF objects are what the sources
 
 .PHONY: clean
 clean: ## remove what was built
-	@rm -rf $(BIN) $(OUT) $(PAPERS)
+	@rm -rf $(BIN) $(OUT) $(PAPERS) nightly-out

@@ -1,7 +1,8 @@
 // Package bpf is the XDP programs and their loader.
 //
 //	switch.c   port of a switch: every frame to the AF_XDP socket of its queue
-//	nic.c      NIC: RoCEv2, PFC, PAUSE, CNM to the socket, the rest to the kernel
+//	nic.c      NIC: RoCEv2, PFC, PAUSE, CNM to the socket, the rest to the kernel; in a lab
+//	           requests for the NIC's address to the socket as well
 //
 // Both classify the frame by the rules of dataplane/classify and put what they found, with the
 // arrival time, into 32 bytes of metadata in front of it. What is a lookup or a count is done

@@ -31,8 +31,7 @@ func (p *Program) Filtered(tc uint8) (n dataplane.Count) {
 	return n
 }
 
-// FilteredTold is how many of all of them were of kinds whose arrival the sender tells the lab's
-// clock of: RoCEv2 and congestion notification messages.
+// FilteredTold is how many of all of them were of the kinds in PortConfig.Told.
 func (p *Program) FilteredTold() uint64 {
 	if p.seen == nil {
 		return 0

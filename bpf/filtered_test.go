@@ -84,6 +84,28 @@ func TestSwitchWatchdogOnKinds(t *testing.T) {
 	}
 }
 
+// TestSwitchWatchdogCountsTold: of the frames that it drops the program counts those of the kinds
+// that the sender tells of, and of a sender that tells of all, all.
+func TestSwitchWatchdogCountsTold(t *testing.T) {
+	m := testMap(classify.TrustDSCP)
+	for _, told := range []frame.Kinds{0, frame.AllKinds, frame.AllKinds.Without(frame.Other)} {
+		p := loadedAs(t, LoadSwitch, PortConfig{Map: m, Told: told})
+		if err := p.SetWatchdog(0xff); err != nil {
+			t.Fatal(err)
+		}
+		var want uint64
+		for _, k := range kinds {
+			class := judge(t, p, &m, 0xff, k.frame)
+			if filters(0xff, class) && told.Has(class.Kind) {
+				want++
+			}
+			if got := p.FilteredTold(); got != want {
+				t.Fatalf("%d told of with %s, want %d of kinds %#b", got, k.name, want, told)
+			}
+		}
+	}
+}
+
 // TestNICFiltersNothing: there is no verdict for a NIC, and nothing to unmap.
 func TestNICFiltersNothing(t *testing.T) {
 	p := loaded(t, LoadNIC, testMap(classify.TrustDSCP))

@@ -1,8 +1,25 @@
 //go:build ignore
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The program of a NIC: RDMA and its flow control go to the socket, the rest to the kernel. */
+/* The program of a NIC: RDMA and its flow control go to the socket, the rest to the kernel, but for
+ * who asks for the MAC address of a NIC that answers itself. */
 
 #include "classify.h"
+
+#define TYPE_ARP 0x0806
+#define ARP_LEN 28
+#define ARP_REQUEST 1
+
+/* asks_for is wire.AsksFor in Go: an ARP request, without a tag, for the MAC address of ip. */
+static __always_inline bool asks_for(struct xdp_md *ctx, __u32 ip)
+{
+	const __u8 *eth = (const __u8 *)(unsigned long)ctx->data;
+	const __u8 *arp = eth + ETH_LEN;
+	if (arp + ARP_LEN > (const __u8 *)(unsigned long)ctx->data_end)
+		return false;
+	/* Hardware type Ethernet, protocol type IPv4, and the lengths of their addresses. */
+	return get16(eth + 12) == TYPE_ARP && get16(arp) == 1 && get16(arp + 2) == TYPE_IPV4 &&
+	       arp[4] == 6 && arp[5] == 4 && get16(arp + 6) == ARP_REQUEST && get32(arp + 24) == ip;
+}
 
 static __always_inline int take(struct xdp_md *ctx, const struct tag *tag)
 {
@@ -23,6 +40,10 @@ static __always_inline int take(struct xdp_md *ctx, const struct tag *tag)
 	case KIND_ROCE4:
 	case KIND_ROCE6:
 		return to_socket(ctx, &c, tag, n);
+	case KIND_OTHER:
+		if (cfg->ipv4 && !tag->proto && asks_for(ctx, cfg->ipv4))
+			return to_socket(ctx, &c, tag, n);
+		break;
 	case KIND_MALFORMED:
 		n->malformed++;
 	}

@@ -1,8 +1,10 @@
 package bpf
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -10,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/frame"
 )
 
 // PortConfig is what a program is told when it is loaded.
@@ -22,6 +25,11 @@ type PortConfig struct {
 	// then see VLAN tags that the kernel keeps beside a frame, where kernel (6.8) and device can
 	// tell them.
 	Device int
+	// Told is the kinds of frames whose arrival the sender tells the lab's clock of. The program of
+	// a switch port counts those of them that it drops.
+	Told frame.Kinds
+	// IPv4 is the address for which a NIC's socket gets ARP requests; invalid: the kernel does.
+	IPv4 netip.Addr
 }
 
 // Mode says how the kernel runs a program.
@@ -49,6 +57,8 @@ type portConfig struct {
 	Default  uint8
 	Watchdog uint8
 	_        uint8
+	Told     uint32
+	IPv4     uint32
 	PCP      [8]uint8
 	DSCP     [64]uint8
 }
@@ -106,6 +116,11 @@ func loadOne(spec *ebpf.CollectionSpec, name string, cfg PortConfig) (*Program, 
 	}
 	defer coll.Close()
 	p := &Program{name: name, prog: coll.DetachProgram(name)}
+	p.cfg.Told = uint32(cfg.Told)
+	if cfg.IPv4.Is4() {
+		ip := cfg.IPv4.As4()
+		p.cfg.IPv4 = binary.BigEndian.Uint32(ip[:])
+	}
 	p.maps.config = coll.DetachMap(switchPortMapConfig)
 	p.maps.counts = coll.DetachMap(switchPortMapCounts)
 	p.maps.xsks = coll.DetachMap(switchPortMapXsks)

@@ -60,6 +60,8 @@ struct port_config {
 	__u8 default_tc;
 	__u8 watchdog; /* bit n: drop data frames of traffic class n */
 	__u8 zero;
+	__u32 told; /* bit n: the sender tells the lab's clock of frames of kind n */
+	__u32 ipv4; /* that a NIC answers ARP for; 0: the kernel answers */
 	__u8 pcp[8];
 	__u8 dscp[64];
 };

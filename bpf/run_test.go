@@ -40,8 +40,13 @@ func testMap(trust classify.Trust) classify.Map {
 // load loads a program for the length of a test, with a socket on queue 0.
 func loaded(t testing.TB, load func(PortConfig) (*Program, error), m classify.Map) *Program {
 	t.Helper()
+	return loadedAs(t, load, PortConfig{Map: m})
+}
+
+func loadedAs(t testing.TB, load func(PortConfig) (*Program, error), cfg PortConfig) *Program {
+	t.Helper()
 	require.Root(t)
-	p, err := load(PortConfig{Map: m})
+	p, err := load(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

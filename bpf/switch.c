@@ -10,7 +10,7 @@
 struct filtered {
 	__u64 frames[CLASSES];
 	__u64 bytes[CLASSES];
-	__u64 told; /* frames of kinds that a sender of the lab tells the clock of */
+	__u64 told; /* frames of kinds that the sender tells the clock of */
 };
 
 struct {
@@ -21,16 +21,9 @@ struct {
 	__type(value, struct filtered);
 } filtered SEC(".maps");
 
-/* told tells the kinds that end in a socket also where a NIC's program receives them; the loop has
- * the same rule. */
-static __always_inline bool told(__u8 kind)
-{
-	return kind == KIND_ROCE4 || kind == KIND_ROCE6 || kind == KIND_CNM;
-}
-
 /* filter drops a data frame. Two receive queues may do so at once. */
-static __always_inline int filter(struct xdp_md *ctx, const struct class *c,
-				  const struct tag *tag, struct counters *n)
+static __always_inline int filter(struct xdp_md *ctx, const struct port_config *cfg,
+				  const struct class *c, const struct tag *tag, struct counters *n)
 {
 	__u8 tc = c->tc & 7;
 	__u32 zero = 0;
@@ -41,7 +34,7 @@ static __always_inline int filter(struct xdp_md *ctx, const struct class *c,
 	__sync_fetch_and_add(&f->bytes[tc], frame_len(ctx) + (tag->proto ? TAG_LEN : 0));
 	/* Last: who sees the frame sees its bytes. */
 	__sync_fetch_and_add(&f->frames[tc], 1);
-	if (told(c->kind))
+	if (cfg->told >> c->kind & 1)
 		__sync_fetch_and_add(&f->told, 1);
 	return XDP_DROP;
 }
@@ -69,7 +62,7 @@ static __always_inline int take(struct xdp_md *ctx, const struct tag *tag)
 	default:
 		/* Data only: the watchdog must go on hearing the storm. */
 		if (cfg->watchdog & 1 << (c.tc & 7))
-			return filter(ctx, &c, tag, n);
+			return filter(ctx, cfg, &c, tag, n);
 	}
 	return to_socket(ctx, &c, tag, n);
 }

@@ -2,6 +2,7 @@ package nicd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,16 +60,20 @@ func (c *Config) congestionControl(n *nic.Config) (faults []daemon.Fault) {
 	return faults
 }
 
+// ownAlgorithm says what to do about an algorithm that is not there.
+const ownAlgorithm = `; to run one of your own, build a rocelab that knows it: "An algorithm of ` +
+	`your own" in docs/congestion-control.md`
+
 // resolve returns the parameters of the preset with the changes on top, nil if there is no such
 // algorithm or preset. Faults have paths below that of the choice.
 func (c *CCConfig) resolve(path string) (params cc.Params, faults []daemon.Fault) {
 	params, err := algorithms.Params(c.Algorithm, c.Preset)
 	if err != nil {
-		path += ".algorithm"
-		if algorithms.Presets(c.Algorithm) != nil {
-			path = strings.TrimSuffix(path, "algorithm") + "preset"
+		f := daemon.Fault{Path: path + ".preset", Problem: err.Error()}
+		if algorithms.Presets(c.Algorithm) == nil {
+			f.Path, f.Problem = path+".algorithm", f.Problem+ownAlgorithm
 		}
-		return nil, []daemon.Fault{{Path: path, Problem: err.Error()}}
+		return nil, []daemon.Fault{f}
 	}
 	// One at a time, so that each fault has its own path.
 	for _, key := range slices.Sorted(maps.Keys(c.Params)) {
@@ -92,7 +97,11 @@ func (c *CCConfig) explain(key string, err error) string {
 	if strings.Contains(err.Error(), "not found in type") {
 		return "unknown parameter of " + c.Algorithm
 	}
-	return fmt.Sprintf("%v is no value for it", c.Params[key])
+	text := fmt.Sprintf("%v is no value for it", c.Params[key])
+	if !errors.As(err, new(*yaml.TypeError)) {
+		text += ": " + err.Error() // the type's own reader says why
+	}
+	return text
 }
 
 // preset is the name of the preset, also of one that is not named.

@@ -42,3 +42,23 @@ func TestAlgorithmsAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// An unknown algorithm is answered with those that there are, and with the section that says how to
+// add one, which there is.
+func TestUnknownAlgorithmIsExplained(t *testing.T) {
+	_, err := decode("cc: {algorithm: mine}")
+	for _, want := range append(algorithms.Names(), ownAlgorithm) {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+	text, err := os.ReadFile("../docs/congestion-control.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, title, _ := strings.Cut(ownAlgorithm, `"`)
+	title, _, _ = strings.Cut(title, `"`)
+	if !strings.Contains(string(text), "\n## "+title+"\n") {
+		t.Errorf("docs/congestion-control.md has no section %q", title)
+	}
+}

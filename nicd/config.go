@@ -34,11 +34,12 @@ type Config struct {
 	Gateway *Gateway `yaml:"gateway,omitempty"`
 	MTU     int      `yaml:"mtu"` // path MTU; 0 is the largest that fits the device
 
-	PFCEnable    []uint8         `yaml:"pfc_enable"` // of both directions
-	DSCPToTCMap  map[uint8]uint8 `yaml:"dscp_to_tc_map"`
-	TCToDot1pMap map[uint8]uint8 `yaml:"tc_to_dot1p_map"` // priority of tagged frames
-	Receive      ReceiveConfig   `yaml:"receive"`
-	DSCP         DSCPConfig      `yaml:"dscp"`
+	PFCEnable []uint8 `yaml:"pfc_enable"` // of both directions
+	// A map that is given is all there is: what is not in it is class 0, priority 0.
+	DSCPToTCMap  daemon.Table[uint8, uint8] `yaml:"dscp_to_tc_map"`
+	TCToDot1pMap daemon.Table[uint8, uint8] `yaml:"tc_to_dot1p_map"` // priority of tagged frames
+	Receive      ReceiveConfig              `yaml:"receive"`
+	DSCP         DSCPConfig                 `yaml:"dscp"`
 
 	CC CCConfig `yaml:"cc"`
 	// TCToCCMap is in place of CC for queue pairs whose data is of a traffic class.
@@ -186,7 +187,7 @@ func drawSeed() uint64 {
 func (c *Config) machine() nic.Config {
 	n := nic.DefaultConfig()
 	n.MAC, n.IPv4, n.IPv6, n.Rate = c.MAC, c.IPv4, c.IPv6, c.Port.Rate
-	n.VLAN = c.VLAN
+	n.VLAN, n.PCP = c.VLAN, [wire.Priorities]uint8{}
 	for tc, pcp := range c.TCToDot1pMap {
 		if int(tc) < len(n.PCP) {
 			n.PCP[tc] = pcp

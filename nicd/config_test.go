@@ -133,17 +133,38 @@ func TestCongestionControlSettings(t *testing.T) {
 	}
 }
 
+// A map that is given is all there is, as a switch's is: what is not in it is class 0, priority 0.
+// And what is taken out of the default stays out when a lab hands the configuration on.
+func TestMapsAreWhole(t *testing.T) {
+	c, err := decode("dscp_to_tc_map: {10: 5}\ntc_to_dot1p_map: {5: 4}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Machine()
+	if err != nil || m.Classify.DSCP != [64]uint8{10: 5} || m.PCP != [8]uint8{5: 4} {
+		t.Errorf("classes %v, priorities %v, %v", m.Classify.DSCP, m.PCP, err)
+	}
+	all := Default()
+	delete(all.DSCPToTCMap, 48)
+	back, err := all.Clone()
+	if _, ok := back.DSCPToTCMap[48]; err != nil || ok || back.DSCPToTCMap[26] != 3 {
+		t.Errorf("a clone without 48 has %v, %v", back.DSCPToTCMap, err)
+	}
+}
+
 // Every fault is found and told with file, line and field; several at once.
 func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"mtu: 1000":                            "f:6: mtu: 1000 is not",
-		"mtus: 1024":                           "f:6: unknown key mtus",
-		"cc: {algorithm: tcp}":                 `f:6: cc.algorithm: no algorithm "tcp"`,
-		"cc: {preset: cx9}":                    `f:6: cc.preset: dcqcn has no preset "cx9"`,
-		"cc:\n  params:\n    gg: 1":            "f:8: cc.params.gg: unknown parameter of dcqcn",
-		"cc:\n  speed: 1":                      "f:7: unknown key speed",
-		"cc: 3":                                "f:6: cannot unmarshal",
-		"cc:\n  params:\n    g: 2":             "f:8: cc.params.g: 2 is not in (0, 1]",
+		"mtu: 1000":                 "f:6: mtu: 1000 is not",
+		"mtus: 1024":                "f:6: unknown key mtus",
+		"cc: {algorithm: tcp}":      `f:6: cc.algorithm: no algorithm "tcp"`,
+		"cc: {preset: cx9}":         `f:6: cc.preset: dcqcn has no preset "cx9"`,
+		"cc:\n  params:\n    gg: 1": "f:8: cc.params.gg: unknown parameter of dcqcn",
+		"cc:\n  speed: 1":           "f:7: unknown key speed",
+		"cc: 3":                     "f:6: cannot unmarshal",
+		"cc:\n  params:\n    g: 2":  "f:8: cc.params.g: 2 is not in (0, 1]",
+		"cc:\n  params:\n    rate_ai: 40": "f:8: cc.params.rate_ai: 40 is no value for it: rate " +
+			`"40": want a unit, as 40Gb/s`,
 		"cc:\n  params:\n    timer: soon":      "f:8: cc.params.timer: soon is no value",
 		"dscp_to_tc_map:\n  26: 9":             "f:7: dscp_to_tc_map.26: traffic class 9",
 		"dscp_to_tc_map: {99: 1}":              "f:6: dscp_to_tc_map.99: a DSCP is",

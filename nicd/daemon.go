@@ -19,6 +19,12 @@ type server struct {
 	*verbs
 }
 
+// Program is nicd, to be run by daemon.Main.
+func Program() daemon.Program {
+	return daemon.Program{Name: "nicd", Sample: Sample,
+		Load: func(path string) (daemon.Runner, error) { return Load(path) }}
+}
+
 // Base is the common part of the configuration.
 func (c *Config) Base() *daemon.Common { return &c.Common }
 
@@ -55,6 +61,9 @@ func (c *Config) Serve(ctx context.Context, log *slog.Logger) error {
 		MAC: func(int) wire.MAC { return machine.MAC },
 		Load: func(_ int, cfg bpf.PortConfig) (*bpf.Program, error) {
 			cfg.Map = machine.Classify
+			if c.Clock.Page != "" { // Without a lab all keep the kernel's time: it answers.
+				cfg.IPv4 = c.IPv4
+			}
 			return bpf.LoadNIC(cfg)
 		},
 	})

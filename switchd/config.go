@@ -35,12 +35,14 @@ type Config struct {
 
 // Simple is the QoS of a switch whose ports are all alike.
 type Simple struct {
-	DSCPToTC  CodePoints      `yaml:"dscp_to_tc_map"`
-	Dot1pToTC map[uint8]uint8 `yaml:"dot1p_to_tc_map"`
-	TCToPG    map[uint8]uint8 `yaml:"tc_to_priority_group_map"`
-	TCToQueue map[uint8]uint8 `yaml:"tc_to_queue_map"`
-	PFCEnable []uint8         `yaml:"pfc_enable"` // lossless priorities
-	PFCAsym   bool            `yaml:"pfc_asym"`   // obey every priority, pause those of pfc_enable
+	// A map that is given is all there is: what is not in it is class Options.DefaultTC, group 0,
+	// queue 0.
+	DSCPToTC  CodePoints `yaml:"dscp_to_tc_map"`
+	Dot1pToTC classMap   `yaml:"dot1p_to_tc_map"`
+	TCToPG    classMap   `yaml:"tc_to_priority_group_map"`
+	TCToQueue classMap   `yaml:"tc_to_queue_map"`
+	PFCEnable []uint8    `yaml:"pfc_enable"` // lossless priorities
+	PFCAsym   bool       `yaml:"pfc_asym"`   // obey every priority, pause those of pfc_enable
 
 	Pool      BufferPool    `yaml:"buffer_pool"`
 	Lossless  BufferProfile `yaml:"lossless_profile"`
@@ -49,6 +51,9 @@ type Simple struct {
 	Scheduler Scheduler     `yaml:"scheduler"`
 	Watchdog  Watchdog      `yaml:"pfc_wd,omitempty"`
 }
+
+// classMap is to or from classes.
+type classMap = daemon.Table[uint8, uint8]
 
 // Options are what SONiC has no words for, or says in tables that are not about QoS.
 type Options struct {
@@ -99,13 +104,13 @@ type WREDProfile struct {
 
 // Scheduler says how the queues share the port.
 type Scheduler struct {
-	Strict []uint8       `yaml:"strict"` // queues served before all others, highest first
-	Weight map[uint8]int `yaml:"weight"` // of the others, 1 to 100; 1 if absent
-	Type   string        `yaml:"type"`   // of the weights: DWRR shares bytes, WRR frames
+	Strict []uint8                  `yaml:"strict"` // served before all others, highest first
+	Weight daemon.Table[uint8, int] `yaml:"weight"` // of the others, 1 to 100; 1 if absent
+	Type   string                   `yaml:"type"`   // of weights: DWRR shares bytes, WRR frames
 	// Guaranteed and greatest rate, by queue, and the greatest of a port; 0 or absent is none.
-	MinRate  map[uint8]unit.Rate `yaml:"min_rate,omitempty"`
-	MaxRate  map[uint8]unit.Rate `yaml:"max_rate,omitempty"`
-	PortRate unit.Rate           `yaml:"port_rate,omitempty"`
+	MinRate  daemon.Table[uint8, unit.Rate] `yaml:"min_rate,omitempty"`
+	MaxRate  daemon.Table[uint8, unit.Rate] `yaml:"max_rate,omitempty"`
+	PortRate unit.Rate                      `yaml:"port_rate,omitempty"`
 }
 
 // Watchdog is the PFC storm watchdog of every port.

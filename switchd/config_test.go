@@ -1,12 +1,14 @@
 package switchd
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/frame"
@@ -85,9 +87,10 @@ func TestDefaultIsTheSwitchOfDCQCN(t *testing.T) {
 func TestEverythingIsConverted(t *testing.T) {
 	c, err := decode(t, minimal+`
 trust: pcp
+dscp_to_tc_map: {10: 5}
 dot1p_to_tc_map: {7: 5}
 default_tc: 2
-tc_to_priority_group_map: {5: 1}
+tc_to_priority_group_map: {1: 1, 5: 1}
 tc_to_queue_map: {5: 2}
 flood_tc: 1
 pfc_enable: [5]
@@ -105,7 +108,7 @@ seed: 7
 	if err == nil {
 		t.Fatal("classes 1 and 5 share group 1, and only one of them is lossless")
 	}
-	c.TCToPG[1] = 5
+	delete(c.TCToPG, 1)
 	if faults := c.Validate(); len(faults) != 0 {
 		t.Fatal(faults)
 	}
@@ -114,10 +117,11 @@ seed: 7
 		t.Fatal(err)
 	}
 	p := m.Ports[0]
-	if p.Classify.Trust != classify.TrustPCP || p.Classify.PCP[7] != 5 || p.Classify.DSCP[63] != 2 {
+	if p.Classify.Trust != classify.TrustPCP || p.Classify.PCP[7] != 5 || p.Classify.DSCP[10] != 5 {
 		t.Errorf("classes %+v", p.Classify)
 	}
-	if p.Map.Group[5] != 1 || p.Map.Queue[5] != 2 || p.PFCSend != pfc.SetOf(5) || p.Quanta != 1000 {
+	if p.Map.Group != [8]mmu.PG{5: 1} || p.Map.Queue != [8]mmu.Queue{5: 2} ||
+		p.PFCSend != pfc.SetOf(5) || p.Quanta != 1000 {
 		t.Errorf("map %+v, PFC %v, quanta %d", p.Map, p.PFCSend, p.Quanta)
 	}
 	want := mmu.Profile{Reserved: 1000, Limit: mmu.Alpha(1, 4), Lossless: true, Headroom: 9000,
@@ -135,6 +139,54 @@ seed: 7
 	}
 }
 
+// TestMapsAreWhole: a map that is given is all there is, as in SONiC. What is not in it is the
+// default class, group 0, queue 0.
+func TestMapsAreWhole(t *testing.T) {
+	for text, want := range map[string]map[int]uint8{
+		"dscp_to_tc_map: {26: 3, 10: 5}":                 {26: 3, 10: 5},
+		"dscp_to_tc_map: {26: 3, 10: 5}\ndefault_tc: 1":  {-1: 1, 26: 3, 10: 5},
+		"dscp_to_tc_map: {}":                             {},
+		"dscp_to_tc_map: roce":                           {3: 3, 4: 4, 26: 3, 48: 6},
+		"qos: {dscp_to_tc_map: {AZURE: {10: 5, 48: 0}}}": {3: 3, 4: 4, 26: 3, 10: 5},
+	} {
+		c, err := decode(t, minimal+text+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := c.Machine()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dscp, tc := range m.Ports[0].Classify.DSCP {
+			expected, ok := want[dscp]
+			if !ok {
+				expected = want[-1]
+			}
+			if tc != expected {
+				t.Errorf("%s: DSCP %d is class %d, want %d", text, dscp, tc, expected)
+			}
+		}
+	}
+	c, err := decode(t, minimal+"dot1p_to_tc_map: {5: 4}\ntc_to_queue_map: {3: 3, 4: 4}\n"+
+		"tc_to_priority_group_map: {3: 3, 4: 4}\nscheduler: {weight: {3: 7}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Machine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.Ports[0]
+	if p.Classify.PCP != [8]uint8{5: 4} || p.Map.Queue != [8]mmu.Queue{3: 3, 4: 4} ||
+		p.Map.Group != [8]mmu.PG{3: 3, 4: 4} {
+		t.Errorf("classes %v, queues %v, groups %v", p.Classify.PCP, p.Map.Queue, p.Map.Group)
+	}
+	back, err := c.Clone()
+	if err != nil || !reflect.DeepEqual(back.Simple, c.Simple) {
+		t.Errorf("%v: a clone has\n%+v, not\n%+v", err, back.Simple, c.Simple)
+	}
+}
+
 // TestFaults: each mistake is named with its line and its field.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
@@ -143,7 +195,10 @@ func TestFaults(t *testing.T) {
 		{"dscp_to_tc_map: {1: 8}\n", "dscp_to_tc_map.1: 8: want 0 to 7"},
 		{"dot1p_to_tc_map: {8: 1}\n", "dot1p_to_tc_map.8"},
 		{"tc_to_queue_map: {1: 9}\n", "tc_to_queue_map.1: 9"},
-		{"tc_to_priority_group_map: {5: 3}\n", "tc_to_priority_group_map.5: group 3 is lossless"},
+		{"tc_to_priority_group_map: {3: 3, 4: 4, 5: 3}\n",
+			"sw.yaml:4: tc_to_priority_group_map.5: group 3 is lossless"},
+		{"tc_to_priority_group_map: {5: 1, 0: 2}\n", "sw.yaml:4: tc_to_priority_group_map: " +
+			"classes [1 2 6 7] are not in it, so they are of group 0, which is lossless"},
 		{"flood_tc: 3\n", "flood_tc: 3 is lossless"},
 		{"pfc_enable: [3, 8]\n", "pfc_enable[1]: 8"},
 		{"pause_quanta: 0\n", "pause_quanta: must be"},
@@ -160,10 +215,31 @@ func TestFaults(t *testing.T) {
 		{"scheduler: {strict: [9]}\n", "scheduler.strict[0]: 9"},
 		{"mac_ageing: 0s\n", "mac_ageing: must be positive"},
 		{"colour: red\n", "sw.yaml:4: unknown key colour"},
+		{"scheduler: {port_rate: 25}\n", `sw.yaml:4: scheduler.port_rate: rate "25": want a unit, ` +
+			"as 25Gb/s"},
+		{"scheduler: {max_rate: {3: 10}}\n", `sw.yaml:4: scheduler.max_rate.3: rate "10": want`},
 	} {
 		_, err := decode(t, minimal+c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// TestNumberOfPorts: as many as an engine can drive, told with the field.
+func TestNumberOfPorts(t *testing.T) {
+	for n, want := range map[int]string{0: "sw.yaml:1: ports: 0 of them", dataplane.MaxPorts: "",
+		dataplane.MaxPorts + 1: "sw.yaml:2: ports: 257 of them: a switch has 1 to 256"} {
+		text := "name: sw0\n"
+		if n > 0 {
+			text += "ports:\n"
+		}
+		for i := range n {
+			text += fmt.Sprintf("  - {name: swp%d, rate: 40Gb/s, delay: 1us}\n", i+1)
+		}
+		_, err := decode(t, text)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d ports: %v, want %q", n, err, want)
 		}
 	}
 }

@@ -23,6 +23,12 @@ type server struct {
 	conf     *configurator
 }
 
+// Program is switchd, to be run by daemon.Main.
+func Program() daemon.Program {
+	return daemon.Program{Name: "switchd", Sample: Sample,
+		Load: func(path string) (daemon.Runner, error) { return Load(path) }}
+}
+
 // Base is the common part of the configuration.
 func (c *Config) Base() *daemon.Common { return &c.Common }
 

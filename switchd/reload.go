@@ -154,7 +154,8 @@ func (c *Config) sameDaemon(old *Config) error {
 		same(path+".rate", a.Rate, b.Rate)
 		same(path+".delay", a.Delay, b.Delay)
 		same(path+".mtu", a.MTU, b.MTU)
-		if !reflect.DeepEqual(a.TxLink, b.TxLink) || !reflect.DeepEqual(a.RxLink, b.RxLink) {
+		if !reflect.DeepEqual(a.TxLink, b.TxLink) || !reflect.DeepEqual(a.RxLink, b.RxLink) ||
+			a.FarEnd != b.FarEnd || !reflect.DeepEqual(a.FarIPv4, b.FarIPv4) {
 			fixed = append(fixed, fmt.Errorf("%s: links of the lab cannot change", path))
 		}
 	}

@@ -96,7 +96,8 @@ func shownAs(list []sonic.Difference) (texts []string) {
 // TestReload: the file is changed and read again; the machine and the programs run it.
 func TestReload(t *testing.T) {
 	c := configure(t, minimal)
-	c.write(t, minimal+"wred_profile: {green_max_threshold: 100KB}\ndscp_to_tc_map: {10: 3}\n")
+	c.write(t, minimal+"wred_profile: {green_max_threshold: 100KB}\n"+
+		"dscp_to_tc_map: {3: 3, 4: 4, 26: 3, 48: 6, 10: 3}\n")
 	r, err := c.post(t, "/v1/config", ConfigRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +133,7 @@ func TestReloadRefuses(t *testing.T) {
 		minimal + "  - {name: swp2, rate: 1Gb/s}\n":               {"ports cannot change"},
 		strings.Replace(minimal, "swp1", "eth0", 1):               {"ports[0].name cannot change"},
 		minimal + "clock: {dilation: 2}\n":                        {"clock cannot change"},
+		strings.Replace(minimal, "}", ", far_end: switch}", 1):    {"ports[0]: links of the lab"},
 		minimal + "colour: red\n":                                 {"sw.yaml:4: unknown key"},
 		minimal + "buffer_pool: {size: 40KB}\n":                   {"headroom take 44800"},
 		minimal + "qos: {queue: {swp1|0: {scheduler: nobody}}}\n": {"qos.queue.swp1|0.scheduler"},

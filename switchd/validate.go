@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 )
@@ -20,7 +21,8 @@ func (f *faults) unless(ok bool, path, format string, args ...any) {
 // Validate returns every fault.
 func (c *Config) Validate() []daemon.Fault {
 	f := faults(c.Common.Validate())
-	f.unless(len(c.Ports) > 0, "ports", "a switch needs at least one")
+	f.unless(len(c.Ports) > 0 && len(c.Ports) <= dataplane.MaxPorts, "ports",
+		"%d of them: a switch has 1 to %d", len(c.Ports), dataplane.MaxPorts)
 	names := make(map[string]bool)
 	for i := range c.Ports {
 		path := fmt.Sprintf("ports[%d]", i)
@@ -84,15 +86,22 @@ func (s *Simple) validate(f *faults) {
 func (s *Simple) validateGroups(f *faults) {
 	lossless := make(map[uint8]bool)
 	for _, tc := range s.PFCEnable {
-		if pg, mapped := s.TCToPG[tc]; mapped {
-			lossless[pg] = true
+		lossless[s.TCToPG[tc]] = true
+	}
+	var unmapped []uint8
+	for tc := range uint8(classify.Classes) {
+		pg, mapped := s.TCToPG[tc]
+		switch {
+		case slices.Contains(s.PFCEnable, tc) || !lossless[pg]:
+		case mapped:
+			f.unless(false, fmt.Sprintf("tc_to_priority_group_map.%d", tc),
+				"group %d is lossless, class %d is not in pfc_enable", pg, tc)
+		default:
+			unmapped = append(unmapped, tc)
 		}
 	}
-	for _, tc := range sortedKeys(s.TCToPG) {
-		f.unless(slices.Contains(s.PFCEnable, tc) || !lossless[s.TCToPG[tc]],
-			fmt.Sprintf("tc_to_priority_group_map.%d", tc),
-			"group %d is lossless, class %d is not in pfc_enable", s.TCToPG[tc], tc)
-	}
+	f.unless(len(unmapped) == 0, "tc_to_priority_group_map",
+		"classes %d are not in it, so they are of group 0, which is lossless", unmapped)
 }
 
 func (f *faults) class(path string, tc uint8) {

@@ -13,8 +13,8 @@ import (
 	"github.com/rocelab/rocelab/switchd/sonic"
 )
 
-// CodePoints maps DSCP to traffic classes. In a file it is a mapping, which changes single code
-// points of the default, or the name of a map that is shipped: roce or sonic.
+// CodePoints maps DSCP to traffic classes. In a file it is a mapping, which is all there is, or the
+// name of a map that is shipped: roce or sonic.
 type CodePoints map[uint8]uint8
 
 // roceDSCP is the default. It keeps SONiC's lossless 3 and 4, and has 26, which RoCE traffic
@@ -35,7 +35,7 @@ func sonicDSCP() CodePoints {
 // UnmarshalYAML reads either form.
 func (m *CodePoints) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return n.Decode((*map[uint8]uint8)(m))
+		return (*classMap)(m).UnmarshalYAML(n)
 	}
 	switch n.Value {
 	case "roce":

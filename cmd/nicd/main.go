@@ -8,8 +8,4 @@ import (
 	"github.com/rocelab/rocelab/nicd"
 )
 
-func main() {
-	os.Exit(daemon.Main(daemon.Program{Name: "nicd", Sample: nicd.Sample,
-		Load: func(path string) (daemon.Runner, error) { return nicd.Load(path) }},
-		os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { os.Exit(daemon.Main(nicd.Program(), os.Args[1:], os.Stdout, os.Stderr)) }

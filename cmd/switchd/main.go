@@ -8,8 +8,4 @@ import (
 	"github.com/rocelab/rocelab/switchd"
 )
 
-func main() {
-	os.Exit(daemon.Main(daemon.Program{Name: "switchd", Sample: switchd.Sample,
-		Load: func(path string) (daemon.Runner, error) { return switchd.Load(path) }},
-		os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { os.Exit(daemon.Main(switchd.Program(), os.Args[1:], os.Stdout, os.Stderr)) }

@@ -72,6 +72,36 @@ func TestHoldWaitsForTheLateLoop(t *testing.T) {
 	}
 }
 
+// The clock stands at its stop, without regard to the budget, with it and without: nobody is late,
+// and the governor learns nothing from it. Then it goes on from there.
+func TestStop(t *testing.T) {
+	for _, budget := range []unit.Time{500, unit.Never} {
+		p := running(t, budget, 1)
+		c := newClock(t, p, 0, 1)
+		c.Publish(unit.Never)
+		p.StopAt(10_000)
+		turn := func() unit.Time {
+			now, _ := c.Begin()
+			c.Publish(unit.Never)
+			return now
+		}
+		for range 2 {
+			if now := turn(); now != 10_000 {
+				t.Errorf("budget %v: the clock shows %v, want its stop", budget, now)
+			}
+		}
+		if held := p.Status().Held; held != 0 || !p.stopped(Monotonic()) {
+			t.Errorf("budget %v: held for %v, stopped %v", budget, held, p.stopped(Monotonic()))
+		}
+		p.StopAt(20_000)
+		for now := turn(); now != 20_000; now = turn() {
+			if now < 10_000 || now > 20_000 {
+				t.Fatalf("budget %v: from 10us to 20us the clock shows %v", budget, now)
+			}
+		}
+	}
+}
+
 // A loop that is suspended after it has read the clock and before it has published must not go on
 // with the time it read.
 func TestASuspendedLoopCatchesUp(t *testing.T) {

@@ -82,7 +82,7 @@ func (g *Governor) Adjust() {
 	g.lastMono, g.lastHeld = mono, held
 	k := g.k
 	switch {
-	case k == 0:
+	case k == 0 || g.page.stopped(mono):
 		return
 	case share > holdHigh:
 		k *= step
@@ -92,6 +92,12 @@ func (g *Governor) Adjust() {
 		return
 	}
 	g.set(k)
+}
+
+// stopped reports whether the clock stands at its stop, and tells nothing of the machine.
+func (p *Page) stopped(mono int64) bool {
+	s, ok := p.current()
+	return ok && s.at(mono) >= p.stop()
 }
 
 // Status is what the clock did so far.

@@ -19,7 +19,8 @@ const (
 	wordStarted = 5 // real time of the first start, 0 before
 	wordLinks   = 6 // directions of links in use
 	wordSlots   = 7 // slots in use
-	segBase     = 8
+	wordStop    = 8 // virtual time at which the clock stands still
+	segBase     = 16
 	segWords    = 4 // r0, v0, speed, spare
 	segCount    = 32
 	slotBase    = segBase + segWords*segCount
@@ -29,7 +30,7 @@ const (
 	pageWords   = linkBase + linkWords*MaxLinks
 
 	// The version is in the magic: a daemon of another build refuses the page.
-	magic = 0x726f63656c616203
+	magic = 0x726f63656c616204
 )
 
 // MaxSlots is how many loops can share a page, MaxLinks how many directions of links.
@@ -83,6 +84,7 @@ func format(words *shm.Words, budget unit.Time) *Page {
 		words.At(p.slotWord(i, slotDeadline)).Store(never)
 	}
 	words.At(wordBudget).Store(uint64(budget))
+	words.At(wordStop).Store(never)
 	words.At(wordMagic).Store(magic)
 	return p
 }
@@ -92,6 +94,12 @@ func (p *Page) Close() error { return p.words.Close() }
 
 // Budget is the lateness in virtual time that no loop passes.
 func (p *Page) Budget() unit.Time { return unit.Time(p.words.At(wordBudget).Load()) }
+
+// StopAt has the clock stand still when it shows at, until another time is said; unit.Never for not
+// at all. It must not have shown that yet. Loops then do all that is due up to at, and no more.
+func (p *Page) StopAt(at unit.Time) { p.words.At(wordStop).Store(uint64(at)) }
+
+func (p *Page) stop() unit.Time { return unit.Time(p.words.At(wordStop).Load()) }
 
 type segment struct {
 	r0    int64

@@ -107,8 +107,8 @@ func nap(d time.Duration) {
 }
 
 // limit is the latest time the clock may show: the budget past the earliest moment for which a
-// loop or a frame on its way is waited for. One slot may be left out; -1 for none. near is the
-// time by the newest segment.
+// loop or a frame on its way is waited for, and no later than its stop. One slot may be left out;
+// -1 for none. near is the time by the newest segment.
 //
 // What is waited for passes from a loop to a frame when one is handed over, and on to the next loop
 // when it is taken. Who reads the slots and the links one after the other could miss it on its
@@ -116,7 +116,7 @@ func nap(d time.Duration) {
 func (p *Page) limit(except int, near unit.Time) (unit.Time, bool) {
 	budget := p.Budget()
 	if budget == unit.Never {
-		return unit.Never, true
+		return p.stop(), true
 	}
 	earliest, moved := p.flights(near)
 	for i := range int(p.words.At(wordSlots).Load()) {
@@ -129,7 +129,7 @@ func (p *Page) limit(except int, near unit.Time) (unit.Time, bool) {
 	if earliest = min(earliest, again); earliest != unit.Never {
 		earliest += budget
 	}
-	return earliest, then == moved
+	return min(earliest, p.stop()), then == moved
 }
 
 // flights is when the earliest frame on its way arrives, and how many have been handed and taken
@@ -152,8 +152,10 @@ func (c *Clock) hold(mono int64, limit unit.Time) bool {
 		if over <= 0 || s.speed == 0 {
 			return
 		}
-		real := float64(over) * speedOne / float64(s.speed)
-		c.page.words.At(wordHeldNs).Add(uint64(int64(real)))
+		if limit < c.page.stop() { // for who is late
+			real := float64(over) * speedOne / float64(s.speed)
+			c.page.words.At(wordHeldNs).Add(uint64(int64(real)))
+		}
 		if next.v0 == s.v0 {
 			c.page.store(n, next) // the same stop goes on
 			return

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane/clock"
@@ -113,6 +114,10 @@ type PortConfig struct {
 	// The lab's numbers for the two directions of the link, if it has a common clock.
 	TxLink *int `yaml:"tx_link,omitempty"`
 	RxLink *int `yaml:"rx_link,omitempty"`
+	// FarEnd is what is at the other end of such a link; empty: a NIC.
+	FarEnd loop.FarEnd `yaml:"far_end,omitempty"`
+	// FarIPv4 is the address of a lab's NIC there, which answers ARP for it.
+	FarIPv4 *netip.Addr `yaml:"far_ipv4,omitempty"`
 	// Seed of the dice of what goes wrong with what leaves here; 0: of the port's name.
 	Seed uint64 `yaml:"seed,omitempty"`
 }
@@ -139,6 +144,12 @@ func (p *PortConfig) Validate(path string) (faults []Fault) {
 	if p.MTU != 0 && (p.MTU < MinMTU || p.MTU > xsk.MaxMTU) {
 		faults = append(faults, Fault{path + ".mtu",
 			fmt.Sprintf("%d: want %d to %d", p.MTU, MinMTU, xsk.MaxMTU)})
+	}
+	switch p.FarEnd {
+	case "", loop.NIC, loop.Switch:
+	default:
+		faults = append(faults, Fault{path + ".far_end",
+			fmt.Sprintf("%q: want %s or %s", p.FarEnd, loop.NIC, loop.Switch)})
 	}
 	return faults
 }

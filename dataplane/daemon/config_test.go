@@ -31,6 +31,7 @@ ports:
     rate: 40Gb/s
   - rate: 0
     delay: -1us
+    far_end: bridge
 `
 	var c testConfig
 	err := Decode("sw.yaml", []byte(text), &c)
@@ -44,6 +45,7 @@ ports:
 		`sw.yaml:11: ports[1].name: is missing`,
 		`sw.yaml:11: ports[1].rate: must be positive, as 40Gb/s`,
 		`sw.yaml:12: ports[1].delay: must not be negative`,
+		`sw.yaml:13: ports[1].far_end: "bridge": want nic or switch`,
 	}
 	if got := strings.Split(
 		err.Error(),

@@ -77,7 +77,10 @@ func Main(p Program, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// Version is the module's version as the build recorded it, with the commit if there is one.
+// Module is the path of this module.
+const Module = "github.com/rocelab/rocelab"
+
+// Version is the main module's version as the build recorded it, with the commit if there is one.
 func Version() string {
 	b, ok := debug.ReadBuildInfo()
 	if !ok {

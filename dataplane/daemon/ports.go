@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -89,8 +90,10 @@ func (p *ports) open(i int, cfg *PortConfig) (wire loop.Wire, err error) {
 		}
 		// A program for one device sees more, but does not run on packet buffers, as it must on a
 		// device without XDP.
-		if wire, err = p.attach(i, dev, dev.Attrs().Index); err != nil {
-			wire, err = p.attach(i, dev, 0)
+		program := bpf.PortConfig{Device: dev.Attrs().Index, Told: cfg.FarEnd.Told()}
+		if wire, err = p.attach(i, dev, program); err != nil {
+			program.Device = 0
+			wire, err = p.attach(i, dev, program)
 		}
 		return err
 	})
@@ -100,11 +103,12 @@ func (p *ports) open(i int, cfg *PortConfig) (wire loop.Wire, err error) {
 	return wire, nil
 }
 
-// attach makes the wire of a device, with a program for the device of that number, 0 for any.
-func (p *ports) attach(i int, dev netlink.Link, only int) (loop.Wire, error) {
+// attach makes the wire of a device, with a program that is loaded as cfg says.
+func (p *ports) attach(i int, dev netlink.Link, cfg bpf.PortConfig) (loop.Wire, error) {
 	at := dev.Attrs()
 	opts := xsk.OptionsFor(at.MTU)
-	prog, err := p.load(i, bpf.PortConfig{Frags: opts.Frags(), Device: only})
+	cfg.Frags = opts.Frags()
+	prog, err := p.load(i, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("port %s: load XDP program: %w", at.Name, err)
 	}
@@ -153,12 +157,21 @@ func (p *ports) openAll(cfgs []PortConfig) (all []loop.Port, err error) {
 		all = append(all, loop.Port{
 			Name: cfg.Name, Wire: wire,
 			TxLink: number(cfg.TxLink), RxLink: number(cfg.RxLink),
+			Far: cfg.FarEnd, FarIPv4: cfg.farIPv4(),
 			MAC:  p.mac(i),
 			Link: link.Config{Rate: cfg.Rate, Delay: cfg.Delay, Seed: cfg.LinkSeed(p.node)},
 			Open: func() (loop.Wire, error) { return p.reopen(i, &cfg) },
 		})
 	}
 	return all, nil
+}
+
+// farIPv4 is FarIPv4, or the zero value.
+func (p *PortConfig) farIPv4() (ip netip.Addr) {
+	if p.FarIPv4 != nil {
+		ip = *p.FarIPv4
+	}
+	return ip
 }
 
 func number(link *int) int {

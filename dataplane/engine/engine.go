@@ -40,6 +40,7 @@ type Node struct {
 	ports  []port
 	wakeAt unit.Time // of the earliest evWake in the queue; Never if none
 	watch  func(Sight)
+	call   func(unit.Time) // a scenario's own function, which has no device
 }
 
 // port begins with what every event looks at.
@@ -65,6 +66,9 @@ func (e *Engine) Now() unit.Time { return e.now }
 
 // Events is how many events have run.
 func (e *Engine) Events() uint64 { return e.events }
+
+// Moves is how often an event was moved before it ran: what order costs, beyond the events.
+func (e *Engine) Moves() uint64 { return e.inside.moved + e.wires.moved }
 
 // Next is the time of the earliest event, or unit.Never.
 func (e *Engine) Next() unit.Time { return min(e.inside.next(), e.wires.next()) }
@@ -95,7 +99,8 @@ func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Fram
 
 // At schedules call, for scenarios and probes.
 func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
-	e.inside.push(event{at: max(at, e.now), rank: rank(evCall, 0), call: call})
+	e.inside.push(event{at: max(at, e.now), rank: rank(evCall, 0),
+		node: &Node{call: call}})
 }
 
 // Run handles all events up to and including t, then sets the time to t.
@@ -154,7 +159,7 @@ func (e *Engine) handle(ev event) {
 		n.ports[p].Out.Deliver(e.now, ev.f)
 		return // nothing about n has changed
 	case evCall:
-		ev.call(e.now)
+		n.call(e.now)
 		return
 	case evLaunch:
 		n.enter(p, ev.f)

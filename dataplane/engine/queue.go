@@ -29,7 +29,6 @@ type event struct {
 	rank uint32 // kind, then port
 	node *Node
 	f    *frame.Frame
-	call func(unit.Time)
 }
 
 // afterAll is a rank behind those of all events.
@@ -53,9 +52,11 @@ const (
 // digit in which its time differs from the queue's, its slot the value of that digit; so all of a
 // level come before those of the levels above, and the first is found by two bit scans. What is in
 // a slot is sorted when it comes down to level 0, where a slot is one nanosecond. So an event costs
-// the same however many there are.
+// the same however many there are: no more than one move for each level.
 type queue struct {
 	time    unit.Time      // of the event that was popped last
+	pushed  uint64         // how many ever
+	moved   uint64         // how often one came down to a lower level
 	filled  uint16         // levels with events
 	taken   [levels]uint64 // slots with events, by level
 	slots   [levels][digits]slot
@@ -63,16 +64,36 @@ type queue struct {
 	free    int32   // the first entry that is not in use; 0 is none
 }
 
-// slot is a list of events.
+// slot is a list of events: in order at level 0, the latest push first above.
 type slot struct {
-	first, last int32
+	first, last int32     // last at level 0 only
 	least       unit.Time // of the earliest
 }
 
 // entry is an event and the next in its list, 0 at the end.
 type entry struct {
-	event
+	at   unit.Time
+	key  uint64 // the order of those of one moment
+	node *Node
+	f    *frame.Frame
 	next int32
+}
+
+// The key of an entry is its rank, and which push it was.
+const (
+	pushBits = 48 // at 10 million events a second, enough for 300 days
+	portBits = 12
+)
+
+func (q *queue) key(rank uint32) uint64 {
+	q.pushed++
+	kind, port := uint64(rank>>16), uint64(rank&(1<<16-1))
+	return (kind<<portBits|port)<<pushBits | q.pushed&(1<<pushBits-1)
+}
+
+func (e *entry) event() event {
+	kind, port := uint32(e.key>>(portBits+pushBits)), uint32(e.key>>pushBits)&(1<<portBits-1)
+	return event{e.at, kind<<16 | port, e.node, e.f}
 }
 
 // next is the time of the earliest event, unit.Never if there is none.
@@ -89,8 +110,9 @@ func (q *queue) push(e event) {
 	if k == 0 {
 		k = q.grow()
 	}
-	q.free = q.entries[k].next
-	q.entries[k].event = e
+	to := &q.entries[k]
+	q.free = to.next
+	to.at, to.key, to.node, to.f = e.at, q.key(e.rank), e.node, e.f
 	q.insert(k)
 }
 
@@ -112,22 +134,23 @@ func (q *queue) insert(k int32) {
 	}
 	i := int(e.at>>(n*digitBits)) & (digits - 1)
 	s := &q.slots[n][i]
-	e.next = 0
 	if q.taken[n]&(1<<i) == 0 {
 		q.taken[n] |= 1 << i
 		q.filled |= 1 << n
+		e.next = 0
 		*s = slot{first: k, last: k, least: e.at}
 		return
 	}
 	s.least = min(s.least, e.at)
 	switch {
-	case n > 0 || q.entries[s.last].rank <= e.rank:
-		q.entries[s.last].next, s.last = k, k
-	case e.rank < q.entries[s.first].rank:
+	case n > 0 || e.key < q.entries[s.first].key:
 		e.next, s.first = s.first, k
+	case e.key > q.entries[s.last].key:
+		e.next = 0
+		q.entries[s.last].next, s.last = k, k
 	default:
 		before := &q.entries[s.first]
-		for q.entries[before.next].rank <= e.rank {
+		for q.entries[before.next].key < e.key {
 			before = &q.entries[before.next]
 		}
 		e.next, before.next = before.next, k
@@ -139,12 +162,13 @@ func (q *queue) pop() event {
 	n := bits.TrailingZeros16(q.filled)
 	i := bits.TrailingZeros64(q.taken[n])
 	s := &q.slots[n][i]
-	if q.time = s.least; n > 0 && s.first != s.last {
+	if q.time = s.least; n > 0 && q.entries[s.first].next != 0 {
 		k := s.first
 		q.emptied(n, i)
 		for k != 0 {
 			next := q.entries[k].next
 			q.insert(k)
+			q.moved++
 			k = next
 		}
 		n, i = 0, int(q.time)&(digits-1)
@@ -155,8 +179,8 @@ func (q *queue) pop() event {
 	if s.first = e.next; s.first == 0 {
 		q.emptied(n, i)
 	}
-	out := e.event
-	*e = entry{next: q.free} // drop references
+	out := e.event()
+	e.node, e.f, e.next = nil, nil, q.free // drop references
 	q.free = k
 	return out
 }

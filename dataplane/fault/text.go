@@ -209,16 +209,6 @@ func (s Spec) String() string {
 
 // rateText prints a rate without losing a bit of it.
 func rateText(r unit.Rate) string {
-	if text := r.String(); mustRate(text) == r {
-		return text
-	}
-	return strconv.FormatInt(int64(r), 10) + "b/s"
-}
-
-func mustRate(text string) unit.Rate {
-	r, err := unit.ParseRate(text)
-	if err != nil {
-		return -1
-	}
-	return r
+	text, _ := r.MarshalText() // never fails
+	return string(text)
 }

@@ -109,6 +109,7 @@ func TestFaultsOfTheTextAreNamed(t *testing.T) {
 		"delay 2h":                  "1h0m0s at most",
 		"rate":                      "rate wants a rate",
 		"rate 0":                    "must be positive",
+		"rate 10":                   "want a unit, as 10Gb/s",
 		"rate fast":                 "want a number with Gb/s",
 		"down 3":                    "wants nothing behind it",
 		"storm":                     "storm wants priorities",

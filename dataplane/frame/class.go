@@ -41,6 +41,23 @@ func (k Kind) String() string { return kindNames[k] }
 // IsRoCE reports whether the frame carries RoCEv2, over IPv4 or IPv6.
 func (k Kind) IsRoCE() bool { return k == RoCE4 || k == RoCE6 }
 
+// Kinds is a set of kinds, bit n for kind n.
+type Kinds uint16
+
+// AllKinds is the set of all kinds there are.
+const AllKinds Kinds = 1<<len(kindNames) - 1
+
+// Has reports whether k is in the set.
+func (s Kinds) Has(k Kind) bool { return s>>k&1 != 0 }
+
+// Without is the set less some kinds.
+func (s Kinds) Without(kinds ...Kind) Kinds {
+	for _, k := range kinds {
+		s &^= 1 << k
+	}
+	return s
+}
+
 // ECN is the congestion codepoint of the IP header.
 type ECN = wire.ECN
 

@@ -6,15 +6,15 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
-// headroom is room kept in front of a frame for headers added on the way (a CN-TAG, a VLAN tag).
-const headroom = 32
-
 // Frame is one Ethernet frame without preamble and FCS.
 //
 // It may have a run of zeros, such as the payload of a test, of which only the length is kept:
 //
 //	| head | run of zeros | tail |    on the wire, size bytes
-//	| head | tail |                   in buf from off on
+//	| head | tail |                   in buf
+//
+// Buffers are small until a frame is larger than that, so that those of a fabric whose payload is
+// never stored share pages and caches.
 //
 // It is the same frame whether the run is stored or not, because Bytes stores it. All headers are
 // in the head, and what is put behind a frame on its way in the tail: who looks only there, as the
@@ -22,9 +22,8 @@ const headroom = 32
 type Frame struct {
 	Meta Meta
 
-	buf   []byte
-	off   int
-	size  int // on the wire
+	buf   []byte // grows to the pool's size when that is needed
+	size  int    // on the wire
 	run   run
 	pool  *Pool
 	next  *Frame // in a FIFO
@@ -67,12 +66,13 @@ func (f *Frame) Bytes() []byte {
 	if f.run.n > 0 {
 		f.store()
 	}
-	return f.buf[f.off : f.off+f.size]
+	return f.buf[:f.size]
 }
 
 // store writes the run of zeros out.
 func (f *Frame) store() {
-	b, r := f.buf[f.off:f.off+f.size], f.run
+	f.need(f.size)
+	b, r := f.buf[:f.size], f.run
 	copy(b[r.at+r.n:], b[r.at:])
 	clear(b[r.at : r.at+r.n])
 	f.run = run{}
@@ -87,6 +87,7 @@ func (f *Frame) Elide(head, n, tail int, seal func(frame []byte)) {
 	if size := head + n + tail; min(head, n, tail) < 0 || size > f.Cap() {
 		panic(fmt.Sprintf("frame: %d bytes, %d zeros and %d bytes in %d", head, n, tail, f.Cap()))
 	}
+	f.need(head + tail)
 	f.size, f.run = head+n+tail, run{head, n, seal}
 }
 
@@ -96,19 +97,33 @@ func (f *Frame) Elided() int { return f.run.n }
 // Head is the bytes before the run of zeros, all of the frame if there is none.
 func (f *Frame) Head() []byte {
 	if f.run.n > 0 {
-		return f.buf[f.off : f.off+f.run.at]
+		return f.buf[:f.run.at]
 	}
-	return f.buf[f.off : f.off+f.size]
+	return f.buf[:f.size]
 }
 
 // Tail is the bytes behind the run of zeros, all of the frame if there is none.
-func (f *Frame) Tail() []byte { return f.buf[f.off+f.run.at : f.off+f.size-f.run.n] }
+func (f *Frame) Tail() []byte { return f.buf[f.run.at : f.size-f.run.n] }
 
 // Len is the number of bytes in the frame.
 func (f *Frame) Len() unit.Bytes { return unit.Bytes(f.size) }
 
 // Cap is the largest size Resize accepts now.
-func (f *Frame) Cap() int { return len(f.buf) - f.off }
+func (f *Frame) Cap() int { return f.pool.size }
+
+// need makes sure that n bytes of the frame can be stored.
+func (f *Frame) need(n int) {
+	if n > len(f.buf) {
+		f.widen()
+	}
+}
+
+// widen gives the frame a buffer of the pool's size, for good.
+func (f *Frame) widen() {
+	b := f.pool.wide()
+	copy(b, f.buf)
+	f.buf = b
+}
 
 // Resize sets the length, keeping the bytes. New bytes at the end hold what was there before.
 func (f *Frame) Resize(n int) {
@@ -118,16 +133,18 @@ func (f *Frame) Resize(n int) {
 	if n < f.run.at+f.run.n {
 		f.store()
 	}
+	f.need(n - f.run.n)
 	f.size = n
 }
 
 // Set makes the frame a copy of b. It reports false, changing nothing, if b does not fit.
 func (f *Frame) Set(b []byte) bool {
-	if len(b) > len(f.buf)-headroom {
+	if len(b) > f.pool.size {
 		return false
 	}
-	f.off, f.run = headroom, run{}
-	f.size = copy(f.buf[f.off:], b)
+	f.run = run{}
+	f.need(len(b))
+	f.size = copy(f.buf, b)
 	return true
 }
 
@@ -136,7 +153,8 @@ func (f *Frame) Append(b []byte) bool {
 	if len(b) > f.Cap()-f.size {
 		return false
 	}
-	f.size += copy(f.buf[f.off+f.size-f.run.n:], b)
+	f.need(f.size - f.run.n + len(b))
+	f.size += copy(f.buf[f.size-f.run.n:], b)
 	return true
 }
 

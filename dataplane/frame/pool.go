@@ -12,7 +12,12 @@ type Pool struct {
 	made  int
 	total int
 	size  int
+	slab  []byte // of buffers that have their full size
 }
+
+// narrow is the size of a buffer at first: room for the headers of RoCE over IPv6 with a tag, those
+// of congestion feedback, and the telemetry of a path.
+const narrow = 256
 
 // Frames are made as many at a time as there are, within bounds.
 const (
@@ -38,14 +43,14 @@ func (p *Pool) Get() *Frame {
 	}
 	f := p.free[n-1]
 	p.free = p.free[:n-1]
-	f.Meta, f.off, f.size, f.run, f.owned = Meta{}, headroom, 0, run{}, true
+	f.Meta, f.size, f.run, f.owned = Meta{}, 0, run{}, true
 	return f
 }
 
 // grow makes more frames and returns how many.
 func (p *Pool) grow() int {
 	n := min(max(p.made, leastMade), mostMade, p.total-p.made)
-	stride := p.size + headroom
+	stride := min(p.size, narrow)
 	slab := make([]byte, n*stride)
 	frames := make([]Frame, n)
 	p.made += n
@@ -57,6 +62,16 @@ func (p *Pool) grow() int {
 		p.free = append(p.free, f)
 	}
 	return n
+}
+
+// wide returns a buffer for a frame of the pool's size. There are at most as many as frames.
+func (p *Pool) wide() []byte {
+	if len(p.slab) < p.size {
+		p.slab = make([]byte, min(max(p.made/4, leastMade), mostMade)*p.size)
+	}
+	b := p.slab[:p.size:p.size]
+	p.slab = p.slab[p.size:]
+	return b
 }
 
 func (p *Pool) put(f *Frame) {

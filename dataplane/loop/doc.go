@@ -19,8 +19,9 @@
 // any machine; a slow one is slow.
 //
 // Frames from senders that tell nothing (a host's kernel, another RoCEv2 stack) arrive when the XDP
-// program stamped them, at their link's rate. A loop that shares its clock with nobody loses the
-// time in which its machine stood still, instead of sending at once what it owes (clock.NewOwn).
+// program stamped them, at their link's rate; FarEnd says what is told. A loop that shares its
+// clock with nobody loses the time in which its machine stood still, instead of sending at once
+// what it owes (clock.NewOwn).
 //
 // This package and clock are the only readers of the system's clock.
 package loop

@@ -20,7 +20,7 @@ type Filter interface {
 // Filtered counts dropped frames since a wire was opened.
 type Filtered struct {
 	Classes [classify.Classes]dataplane.Count
-	Told    uint64 // those of kinds whose arrival their sender tells; see told
+	Told    uint64 // those of kinds whose arrival their sender tells; see FarEnd
 }
 
 // filter is what a port knows of its wire's filter.

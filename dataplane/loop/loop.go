@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime"
 	"time"
 
@@ -59,7 +60,11 @@ type Port struct {
 	// TxLink and RxLink are the clock's numbers for the two directions of the link; NoLink if the
 	// other end shares no clock with us.
 	TxLink, RxLink int
-	MAC            wire.MAC // source of PFC frames that a fault sends
+	Far            FarEnd // of a link with numbers
+	// FarIPv4 is the address for which a NIC at the far end answers ARP itself; invalid: its host's
+	// kernel does.
+	FarIPv4 netip.Addr
+	MAC     wire.MAC // source of PFC frames that a fault sends
 	// Open opens the wire anew after its device went away; nil if that is not possible. It runs
 	// on a goroutine of its own.
 	Open func() (Wire, error)
@@ -135,7 +140,7 @@ func New(cfg Config) (*Loop, error) {
 	var ports []engine.Port
 	for i := range cfg.Ports {
 		p := &port{Port: cfg.Ports[i], loop: l, id: dataplane.PortID(i)}
-		p.sender = link.NewSender(p.Link)
+		p.sender, p.tells = link.NewSender(p.Link), p.Far.Told()
 		l.ports = append(l.ports, p)
 		ports = append(ports, engine.Port{Wire: p.sender, Out: p, Pool: cfg.Pool,
 			MAC: p.MAC})
@@ -276,6 +281,10 @@ func (l *Loop) Every(interval time.Duration, fn func(now unit.Time) bool) error 
 
 // SetTap installs the tap, or removes it if nil.
 func (l *Loop) SetTap(t Tap) error { return l.Do(func(unit.Time) { l.tap = t }) }
+
+// TimeLost is how much virtual time a clock of the loop's own has lost until the turn began;
+// nothing in a lab. For the loop's thread only.
+func (l *Loop) TimeLost() time.Duration { return l.cfg.Clock.Lost() }
 
 // Stats returns a copy of the measurements.
 func (l *Loop) Stats() (st Stats, err error) {

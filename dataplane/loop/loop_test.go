@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/loop/looptest"
 	"github.com/rocelab/rocelab/dataplane/unit"
+	"github.com/rocelab/rocelab/dataplane/wire"
 )
 
 // bench is a relay between two wires whose far ends belong to the test.
@@ -31,11 +34,12 @@ type bench struct {
 
 func start(t *testing.T, open func() (loop.Wire, error)) *bench {
 	t.Helper()
-	return startLinked(t, open, loop.NoLink)
+	return startLinked(t, open, func(*loop.Port) {})
 }
 
-// startLinked is start with a number for the link that the second port sends on.
-func startLinked(t *testing.T, open func() (loop.Wire, error), tx int) *bench {
+// startLinked is start with a link of the lab at the second port.
+func startLinked(t *testing.T, open func() (loop.Wire, error), second func(*loop.Port),
+) *bench {
 	t.Helper()
 	b := &bench{relay: &conform.Relay{Keep: true}, pool: frame.NewPool(2048, 2048)}
 	b.watch = conform.Watch(b.relay, 2)
@@ -61,7 +65,7 @@ func startLinked(t *testing.T, open func() (loop.Wire, error), tx int) *bench {
 				Link: link.Config{Rate: 40 * unit.GbPerSecond, Delay: time.Microsecond}},
 		)
 	}
-	ports[1].TxLink = tx
+	second(&ports[1])
 	if b.links, err = clock.NewLinks(page, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -214,10 +218,71 @@ func TestPortGoesDownAndComesBack(t *testing.T) {
 	}
 }
 
+// Everything that a switch is sent ends in its socket, so the other end tells when it arrives:
+// ARP and the kernels' packets too, which between two switches arrive in virtual time like all
+// others. Of what a NIC is sent, its host's kernel gets these, and the clock would wait in vain.
+func TestWhatASocketGetsIsTold(t *testing.T) {
+	kernels := []frame.Kind{frame.Malformed, frame.Other, frame.IPv4, frame.IPv6, frame.MACControl}
+	for _, far := range []loop.FarEnd{loop.Switch, loop.NIC, ""} {
+		b := startFar(t, far)
+		for kind := frame.Unclassified; kind <= frame.CNM; kind++ {
+			arrives := b.tell(t, kind, make([]byte, 100))
+			if told := arrives != unit.Never; told != (far == loop.Switch ||
+				!slices.Contains(kernels, kind)) {
+				t.Errorf("far end %q, a frame of kind %v: told %v", far, kind, told)
+			}
+		}
+	}
+}
+
+// A NIC of a lab answers ARP itself, so who asks it tells when the request arrives. What asks for
+// another address goes to its host's kernel.
+func TestAQuestionForANICIsTold(t *testing.T) {
+	ip := netip.MustParseAddr("10.0.0.1")
+	b := startLinked(t, nil, func(p *loop.Port) { p.TxLink, p.Far, p.FarIPv4 = 0, loop.NIC, ip })
+	for target, told := range map[netip.Addr]bool{ip: true, ip.Next(): false} {
+		request := make([]byte, wire.MinFrame)
+		(*wire.Ethernet)(request).SetType(wire.TypeARP)
+		arp := (*wire.ARP)(request[wire.EthernetLen:])
+		arp.Init()
+		arp.SetOperation(wire.ARPRequest)
+		arp.SetTargetIP(target.As4())
+		if arrives := b.tell(t, frame.Other, request); (arrives != unit.Never) != told {
+			t.Errorf("a request for %v is to arrive at %v; told: want %v", target, arrives, told)
+		}
+	}
+}
+
+// startFar is start with a link that the clock knows, to a far end.
+func startFar(t *testing.T, far loop.FarEnd) *bench {
+	t.Helper()
+	return startLinked(t, nil, func(p *loop.Port) { p.TxLink, p.Far = 0, far })
+}
+
+// tell sends a frame by the second port and returns when it was said to arrive: unit.Never if that
+// was not said.
+func (b *bench) tell(t *testing.T, kind frame.Kind, data []byte) (at unit.Time) {
+	t.Helper()
+	sent := b.near[1].Stats().Sent
+	err := b.loop.Do(func(unit.Time) {
+		f := b.pool.Get()
+		f.Set(data)
+		f.Meta.Class.Kind = kind
+		b.relay.Originate(1, f)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.eventually(t, "it has left", func() bool { return b.near[1].Stats().Sent == sent+1 })
+	at = b.links.Next(0, 0)
+	b.links.Forget(0, 1)
+	return at
+}
+
 // The ring of a veth drops what it has no room for, so no more than it holds is handed over before
 // the other end has taken it.
 func TestFramesOnTheWayAreBounded(t *testing.T) {
-	b := startLinked(t, nil, 0)
+	b := startLinked(t, nil, func(p *loop.Port) { p.TxLink = 0 })
 	const frames, bound = 250, 192
 	burst := make([][]byte, frames)
 	for i := range burst {

@@ -30,6 +30,7 @@ type port struct {
 	awaited unit.Time      // when the frame arrives that is waited for
 	missing int64          // real time since which it is
 	filter  filter
+	tells   frame.Kinds // of which the other end is told
 }
 
 // patience is for how long, in real time, a frame may be on its way in the kernel. Softirqs are put
@@ -157,16 +158,13 @@ func check(f *frame.Frame) uint16 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// forKernel reports whether a frame may end in the kernel of a NIC's host instead of in a socket;
-// its arrival is not told, and the clock does not wait for it.
-func forKernel(kind frame.Kind) bool {
-	return kind == frame.Other || kind == frame.IPv4 || kind == frame.IPv6 ||
-		kind == frame.Malformed || kind == frame.MACControl
-}
-
 // told reports whether the other end is told when a frame arrives.
 func (p *port) told(f *frame.Frame) bool {
-	return p.TxLink != NoLink && !forKernel(f.Meta.Class.Kind)
+	if p.TxLink == NoLink {
+		return false
+	}
+	kind := f.Meta.Class.Kind
+	return p.tells.Has(kind) || kind == frame.Other && wire.AsksFor(f.Head(), p.FarIPv4)
 }
 
 // Launch is called by the engine when the first bit of f leaves. A frame whose arrival can be told

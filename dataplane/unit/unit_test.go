@@ -3,6 +3,7 @@ package unit
 import (
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,20 +55,32 @@ func TestTimeSaturates(t *testing.T) {
 func TestRateText(t *testing.T) {
 	for text, want := range map[string]Rate{
 		"40Gb/s": 40e9, "40G": 40e9, "2.5 Gbps": 25e8, "100mbit": 1e8,
-		"56kb/s": 56e3, "9": 9, "400 gb/s": 400e9} {
+		"56kb/s": 56e3, "9b/s": 9, "400 gb/s": 400e9, "0": 0, "0.0": 0, "0b/s": 0} {
 		if got, err := ParseRate(text); err != nil || got != want {
 			t.Errorf("ParseRate(%q) = %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "fast", "-1G", "1e30G", "NaN", "40GB"} {
-		if got, err := ParseRate(text); err == nil {
-			t.Errorf("ParseRate(%q) = %d, want an error", text, got)
+	const units = "want a number with Gb/s, Mb/s, kb/s or b/s"
+	for text, want := range map[string]string{"": units, "fast": units, "-1G": units,
+		"1e30G": units, "NaN": units, "40GB": units, "-1": units,
+		"40": "want a unit, as 40Gb/s", "2.5": "want a unit, as 2.5Gb/s",
+		"0.4": "want a unit, as 0.4Gb/s", "1000": "want a unit, as 1kb/s",
+		"40000000000": "want a unit, as 40Gb/s"} {
+		got, err := ParseRate(text)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("ParseRate(%q) = %d, %v, want %s", text, got, err, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		r := Rate(rapid.Int64Range(0, 999999).Draw(t, "r")) * 1e6
 		if got, err := ParseRate(r.String()); err != nil || got != r {
 			t.Fatalf("%d prints as %v, reads as %d, %v", int64(r), r, int64(got), err)
+		}
+		odd := Rate(rapid.Int64Range(0, 1<<53).Draw(t, "odd")) // 9 Pb/s
+		text, err := odd.MarshalText()
+		var back Rate
+		if err != nil || back.UnmarshalText(text) != nil || back != odd {
+			t.Fatalf("%d is written as %s, read as %d, %v", int64(odd), text, int64(back), err)
 		}
 	})
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"net/netip"
+)
 
 // ARPLen is the length of an ARP packet between Ethernet and IPv4 addresses.
 const ARPLen = 28
@@ -62,3 +65,13 @@ func (h *ARP) TargetIP() [4]byte { return [4]byte(h[24:28]) }
 
 // SetTargetIP sets the target's protocol address.
 func (h *ARP) SetTargetIP(a [4]byte) { copy(h[24:28], a[:]) }
+
+// AsksFor reports whether a frame, which has no tag, is an ARP request for the MAC address of ip.
+func AsksFor(b []byte, ip netip.Addr) bool {
+	eth, ok := AsEthernet(b)
+	if !ok || eth.Type() != TypeARP || !ip.Is4() {
+		return false
+	}
+	arp, ok := AsARP(b[EthernetLen:])
+	return ok && arp.Operation() == ARPRequest && arp.TargetIP() == ip.As4()
+}

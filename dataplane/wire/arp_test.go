@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/rocelab/rocelab/tests/require"
@@ -62,6 +64,24 @@ func TestARPOfARealPeer(t *testing.T) {
 		other[i]++
 		if _, ok := AsARP(other[:]); ok {
 			t.Errorf("byte %d: a packet for other addresses is read", i)
+		}
+	}
+}
+
+// TestAsksFor: an ARP request for the address, of a real peer, and nothing that differs from it
+// where it counts.
+func TestAsksFor(t *testing.T) {
+	request, ip := golden(t)["arp_request"], netip.MustParseAddr("10.9.0.1")
+	if !AsksFor(request, ip) || AsksFor(request, ip.Next()) || AsksFor(request, netip.Addr{}) ||
+		AsksFor(request, netip.IPv6Unspecified()) || AsksFor(request[:41], ip) || AsksFor(nil, ip) {
+		t.Error("a request is for 10.9.0.1 and for nobody else")
+	}
+	for i := range EthernetLen + ARPLen {
+		b := slices.Clone(request)
+		b[i] ^= 0x10
+		free := i < 12 || i >= 22 && i < 38 // addresses, but for the one that is asked for
+		if AsksFor(b, ip) != free {
+			t.Errorf("with another byte %d it is a request: %v", i, !free)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestChecks(t *testing.T) {
 		{"egress-limit", egressOf("12MB", "static_th: 12MB, max_size: 100KB"), "max_size 100000 <"},
 		{"shared-group", one + "qos: {tc_to_priority_group_map: {AZURE: {0: 3}}}\n",
 			"sw0:swp1 group 3: lossless class 3 and lossy class 0"},
-		{"shared-queue", one + "tc_to_queue_map: {0: 3}\n",
+		{"shared-queue", one + "tc_to_queue_map: {0: 3, 3: 3, 4: 4, 6: 6}\n",
 			"sw0:swp1 queue 3: lossless class 3 and lossy class 0"},
 		{"pfc-group", one + "qos: {port_qos_map: {swp1: {pfc_enable: [3, 4, 5]}}}\n",
 			"sw0:swp1 priority 5: in pfc_enable, but group 5 has no headroom"},

@@ -1,11 +1,13 @@
 package lab
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/wire"
+	"github.com/rocelab/rocelab/switchd"
 )
 
 // twoSubnets are two switches with one link between them, and a host on each.
@@ -49,8 +51,9 @@ func TestSettingsOfOneSwitch(t *testing.T) {
 	if one.MACAgeing != two.MACAgeing || one.MACAgeing.Seconds() != 60 {
 		t.Errorf("mac_ageing %v and %v", one.MACAgeing, two.MACAgeing)
 	}
-	if one.DSCPToTC[10] != 3 || one.DSCPToTC[11] != 3 || two.DSCPToTC[11] == 3 ||
-		top.Switch.DSCPToTC[11] == 3 {
+	of := func(dscp uint8) switchd.CodePoints { return switchd.CodePoints{dscp: 3} }
+	if !maps.Equal(one.DSCPToTC, of(11)) || !maps.Equal(two.DSCPToTC, of(10)) ||
+		!maps.Equal(top.Switch.DSCPToTC, of(10)) { // a map is whole
 		t.Errorf("DSCP maps %v, %v and %v", one.DSCPToTC, two.DSCPToTC, top.Switch.DSCPToTC)
 	}
 	if one.RouterAddr() == two.RouterAddr() || one.Name != "t1" || len(one.Ports) != 3 {

@@ -179,11 +179,14 @@ func (l *Lab) readState() (*network, error) {
 
 // budget is how late a loop may be before the clock waits. Of the shortest delay, one half is what
 // a loop may sleep past an inner deadline, two fifths are this, a tenth is left for the kernel.
-func (t *Topology) budget() time.Duration {
-	if t.Clock.Budget != 0 {
-		return t.Clock.Budget
+func (t *Topology) budget() unit.Time {
+	switch {
+	case t.Clock.Rigid:
+		return unit.Never
+	case t.Clock.Budget != 0:
+		return unit.Time(t.Clock.Budget)
 	}
-	return t.shortestDelay() * 2 / 5
+	return unit.Time(t.shortestDelay() * 2 / 5)
 }
 
 func (l *Lab) makeClock() (err error) {
@@ -197,7 +200,7 @@ func (l *Lab) makeClock() (err error) {
 	if c.Start == 0 {
 		c.Start = 200
 	}
-	l.Page, err = clock.Create(filepath.Join(l.Dir, "clock"), unit.Time(l.Topology.budget()))
+	l.Page, err = clock.Create(filepath.Join(l.Dir, "clock"), l.Topology.budget())
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,12 +11,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
 func TestStarIsValidAndReadsBack(t *testing.T) {
-	star := Star("x", 300, 40*unit.GbPerSecond, time.Microsecond)
+	star := Star("x", dataplane.MaxPorts, 40*unit.GbPerSecond, time.Microsecond)
 	if faults := star.Validate(); len(faults) != 0 {
 		t.Fatal(faults)
 	}
@@ -27,9 +30,20 @@ func TestStarIsValidAndReadsBack(t *testing.T) {
 	if err := daemon.Decode("star.yaml", text, &back); err != nil {
 		t.Fatal(err)
 	}
-	if len(back.Nodes) != 301 || back.Links[299] != star.Links[299] ||
-		back.Nodes[300].IPv4 != star.Nodes[300].IPv4 {
-		t.Errorf("%+v", back.Links[299])
+	last := dataplane.MaxPorts - 1
+	if len(back.Nodes) != last+2 || back.Links[last] != star.Links[last] ||
+		back.Nodes[last+1].IPv4 != star.Nodes[last+1].IPv4 {
+		t.Errorf("%+v", back.Links[last])
+	}
+}
+
+// A switch has no more ports than an engine can drive.
+func TestMostPorts(t *testing.T) {
+	star := Star("x", dataplane.MaxPorts+1, 40*unit.GbPerSecond, time.Microsecond)
+	want := daemon.Fault{Path: "nodes[0]",
+		Problem: "sw0 has 257 links; a host has one, a switch 1 to 256"}
+	if faults := star.Validate(); len(faults) != 1 || faults[0] != want {
+		t.Errorf("%v, want %v", faults, want)
 	}
 }
 
@@ -61,6 +75,10 @@ func TestTopologyFaults(t *testing.T) {
 		"links[1].endpoints[1]": func(t *Topology) { *end(t, 1, 1) = *end(t, 0, 1) },
 		"links[1].endpoints[0]": func(t *Topology) { end(t, 1, 0).Device = "abcdefghijklmnop" },
 		"metrics_port":          func(t *Topology) { t.MetricsPort = 65535 },
+		"clock.start":           func(t *Topology) { t.Clock.Start = 0.5 },
+		"clock.max":             func(t *Topology) { t.Clock.Min, t.Clock.Max = 20, 10 },
+		"clock.budget":          func(t *Topology) { t.Clock.Budget = -1 },
+		"clock.rigid":           func(t *Topology) { t.Clock.Rigid, t.Clock.Budget = true, 1 },
 	} {
 		top := Star("x", 2, unit.GbPerSecond, time.Microsecond)
 		spoil(&top)
@@ -70,6 +88,21 @@ func TestTopologyFaults(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%v, want a fault at %s", top.Validate(), path)
+		}
+	}
+}
+
+// A rate without a unit is no link of 40 bits a second.
+func TestRatesWantUnits(t *testing.T) {
+	text := strings.ReplaceAll(twoSubnets, "rate: 40Gb/s", "rate: 40")
+	_, err := decodeTopology(text)
+	if err == nil {
+		t.Fatal("taken")
+	}
+	for i, line := range strings.Split(err.Error(), "\n") {
+		want := fmt.Sprintf(`links[%d].rate: rate "40": want a unit, as 40Gb/s`, i)
+		if !strings.Contains(line, want) {
+			t.Errorf("%s\nwant %s", line, want)
 		}
 	}
 }
@@ -95,6 +128,11 @@ func TestPortsOfBothEndsMatch(t *testing.T) {
 			*port.TxLink == *port.RxLink {
 			t.Errorf("link %d: switch %d/%d, host %d/%d", i, *port.TxLink, *port.RxLink,
 				*host.TxLink, *host.RxLink)
+		}
+		if ip, _ := top.Address(top.Nodes[i+1].Name); port.FarEnd != loop.NIC ||
+			*port.FarIPv4 != ip || host.FarEnd != loop.Switch || host.FarIPv4 != nil {
+			t.Errorf("link %d is between a %s and a %s, %v", i, host.FarEnd, port.FarEnd,
+				port.FarIPv4)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rocelab/rocelab/dataplane/daemon"
+	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/wire"
 	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/switchd"
@@ -133,9 +134,14 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 				continue
 			}
 			tx, rx := 2*i+end, 2*i+1-end
-			ports = append(ports, daemon.PortConfig{Name: e.Device, Rate: link.Rate,
-				Delay: link.Delay, MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx,
-				Seed: t.seedOf(e.String(), 0)})
+			port := daemon.PortConfig{Name: e.Device, Rate: link.Rate, Delay: link.Delay,
+				MTU: t.LinkMTU(&link), TxLink: &tx, RxLink: &rx, FarEnd: loop.Switch,
+				Seed: t.seedOf(e.String(), 0)}
+			if far := t.Node(link.Endpoints[1-end].Node); far.Kind == Host {
+				ip := far.IPv4.Addr()
+				port.FarEnd, port.FarIPv4 = loop.NIC, &ip
+			}
+			ports = append(ports, port)
 		}
 	}
 	return ports
@@ -144,7 +150,7 @@ func (t *Topology) ports(node string) (ports []daemon.PortConfig) {
 // startNode writes the daemon's configuration and starts it.
 func (l *Lab) startNode(n Node) error {
 	var cfg any
-	binary := "switchd"
+	kind := "switchd"
 	if n.Kind == Switch {
 		c := l.Topology.SwitchConfig(n)
 		c.Common = l.common(n.Name)
@@ -152,7 +158,7 @@ func (l *Lab) startNode(n Node) error {
 	} else {
 		c := l.Topology.NICConfig(n)
 		c.Common = l.common(n.Name)
-		cfg, binary = c, "nicd"
+		cfg, kind = c, "nicd"
 	}
 	text, err := yaml.Marshal(cfg)
 	if err != nil {
@@ -162,11 +168,7 @@ func (l *Lab) startNode(n Node) error {
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return err
 	}
-	path, err := findBinary(binary)
-	if err != nil {
-		return err
-	}
-	p, err := l.launcher.start(n.Name, path, file, l.Logs(n.Name))
+	p, err := l.launcher.start(n.Name, kind, file, l.Logs(n.Name))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 // process is a daemon of the lab.
 type process struct {
 	node string
+	kind string // switchd or nicd
 	cmd  *exec.Cmd
 	log  string        // file with its output
 	done chan struct{} // closed when it has ended
@@ -42,20 +42,24 @@ func (l *launcher) close() { close(l.work) }
 
 // start runs a daemon with its output in a file. It gets a process group of its own, so that an
 // interrupt at the terminal reaches only the lab, which ends its daemons in order.
-func (l *launcher) start(node, binary, config, logFile string) (*process, error) {
+func (l *launcher) start(node, kind, config, logFile string) (*process, error) {
+	cmd, err := daemonCommand(kind)
+	if err != nil {
+		return nil, err
+	}
 	out, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
-	p := &process{node: node, log: logFile, done: make(chan struct{})}
-	p.cmd = exec.Command(binary, "-config", config)
+	cmd.Args = append(cmd.Args, "-config", config)
+	p := &process{node: node, kind: kind, cmd: cmd, log: logFile, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started := make(chan error)
 	l.work <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s for %s: %w", binary, node, err)
+		return nil, fmt.Errorf("start %s for %s: %w", cmd.Path, node, err)
 	}
 	go func() {
 		p.err = p.cmd.Wait()
@@ -84,7 +88,7 @@ func (p *process) failure() error {
 	if p.err != nil {
 		how = p.err.Error()
 	}
-	return fmt.Errorf("%s of %s: %s; its last words:\n%s", filepath.Base(p.cmd.Path), p.node, how,
+	return fmt.Errorf("%s of %s: %s; its last words:\n%s", p.kind, p.node, how,
 		lastLines(p.log, 6))
 }
 
@@ -96,21 +100,6 @@ func lastLines(path string, n int) string {
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	lines = lines[max(0, len(lines)-n):]
 	return "  " + strings.Join(lines, "\n  ")
-}
-
-// findBinary looks beside the running executable first, then in PATH.
-func findBinary(name string) (string, error) {
-	if self, err := os.Executable(); err == nil {
-		path := filepath.Join(filepath.Dir(self), name)
-		if st, err := os.Stat(path); err == nil && st.Mode()&0o111 != 0 {
-			return path, nil
-		}
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s: neither beside this program nor in PATH", name)
-	}
-	return path, nil
 }
 
 // lock takes the lab's lock. It is held until the file is closed, however the process ends.

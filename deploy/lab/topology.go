@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/xsk"
@@ -99,6 +100,10 @@ type Clock struct {
 	Max   float64 `yaml:"max,omitempty"`
 	// Budget is the lateness the clock allows; 0 is two fifths of the shortest delay.
 	Budget time.Duration `yaml:"budget,omitempty"`
+	// Rigid has the clock wait for nobody, as the time of the machine does. What a machine that is
+	// too slow for the dilation then does is not what virtual time does, and the certificate of a
+	// run says so. It is there to show what the waiting is good for.
+	Rigid bool `yaml:"rigid,omitempty"`
 }
 
 // Pingmesh is the RDMA pingmesh of a lab's hosts.
@@ -151,12 +156,33 @@ func (t *Topology) Validate() (faults []daemon.Fault) {
 		}
 	}
 	t.validateLinks(kinds, fault)
+	t.Clock.validate(fault)
 	t.validateFaults(fault)
 	t.validatePingmesh(fault)
 	if len(faults) > 0 {
 		return faults // settings of nodes want links that make sense
 	}
 	return t.validateNodes()
+}
+
+func (c *Clock) validate(fault func(string, string, ...any)) {
+	for _, k := range []struct {
+		key   string
+		value float64
+	}{{"start", c.Start}, {"min", c.Min}, {"max", c.Max}} {
+		if k.value != 0 && !(k.value >= 1) {
+			fault("clock."+k.key, "%v: want at least 1", k.value)
+		}
+	}
+	if c.Max != 0 && c.Max < c.Min {
+		fault("clock.max", "%v is less than clock.min, %v", c.Max, c.Min)
+	}
+	switch {
+	case c.Budget < 0:
+		fault("clock.budget", "%v: want 0 or more", c.Budget)
+	case c.Budget > 0 && c.Rigid:
+		fault("clock.rigid", "a clock that waits for nobody has no budget")
+	}
 }
 
 func validateMTU(path string, mtu int, fault func(string, string, ...any)) {
@@ -193,13 +219,10 @@ func (t *Topology) validateLinks(kinds map[string]Kind, fault func(string, strin
 		validateMTU(path+".mtu", l.MTU, fault)
 	}
 	for i, n := range t.Nodes {
-		if p := ports[n.Name]; p == 0 || (n.Kind == Host && p != 1) {
-			fault(
-				fmt.Sprintf("nodes[%d]", i),
-				"%s has %d links; a host has one, a switch at least one",
-				n.Name,
-				p,
-			)
+		p := ports[n.Name]
+		if p == 0 || p > dataplane.MaxPorts || (n.Kind == Host && p != 1) {
+			fault(fmt.Sprintf("nodes[%d]", i), "%s has %d links; a host has one, a switch 1 to %d",
+				n.Name, p, dataplane.MaxPorts)
 		}
 	}
 }

@@ -53,10 +53,8 @@ func judgeLDCPDelayed(_ suite.Options, found []suite.Outcome) (v suite.Verdict) 
 			Series: named(found, cell)[0].Series[ldcpQueue]})
 	}
 	v.Figures = []suite.Figure{fig}
-	v.Notes = append(ldcpNotes(), "With 8 flows the window of each is 7 packets: a queue of 15 KB "+
-		"and the 50 KB on their way, shared. A receiver that waits for m packets without a mark "+
-		"waits for ever once the window is below m, and the sender until a timeout, while others "+
-		"take the link. So m must be below the least window that is meant to work; the draft has "+
-		"neither a bound nor a timer at the receiver.")
+	v.Notes = append(ldcpNotes(), "The draft bounds how many packets an answer stands for, but "+
+		"has no timer at the receiver. So the sender says in each packet how many, and in the "+
+		"last that its window or its data allow, one: else a window below m would wait for ever.")
 	return v
 }

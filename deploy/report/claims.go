@@ -58,12 +58,14 @@ var claimColumns = [...]int{36, 14, 20, 17, 5}
 
 const claimGap = 2
 
-// claimLine prints texts beside each other, each wrapped in its column.
-func claimLine(out *bufio.Writer, texts ...string) {
-	var columns [len(claimColumns)][]string
-	height := 0
+// claimLine prints the texts of a claim beside each other.
+func claimLine(out *bufio.Writer, texts ...string) { columnLine(out, claimColumns[:], texts...) }
+
+// columnLine prints texts beside each other, each wrapped in its column.
+func columnLine(out *bufio.Writer, widths []int, texts ...string) {
+	columns, height := make([][]string, len(widths)), 0
 	for i, text := range texts {
-		columns[i] = wrap(text, claimColumns[i])
+		columns[i] = wrap(text, widths[i])
 		height = max(height, len(columns[i]))
 	}
 	for row := range height {
@@ -73,7 +75,7 @@ func claimLine(out *bufio.Writer, texts ...string) {
 			if row < len(lines) {
 				cell = lines[row]
 			}
-			fmt.Fprintf(&b, "%-*s", claimColumns[i]+claimGap, cell)
+			fmt.Fprintf(&b, "%-*s", widths[i]+claimGap, cell)
 		}
 		fmt.Fprintln(out, strings.TrimRight(b.String(), " "))
 	}

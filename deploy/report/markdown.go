@@ -12,7 +12,7 @@ import (
 
 // Markdown writes every claim, where we stand and why we differ where we do: the document that
 // stands in the repository. It has nothing that changes from run to run in virtual time.
-func Markdown(w io.Writer, records []*suite.Record) error {
+func Markdown(w io.Writer, records []*suite.Record, left []suite.Unfinished) error {
 	out := bufio.NewWriter(w)
 	held, all := 0, 0
 	for _, r := range records {
@@ -33,9 +33,15 @@ hold is listed as such, with our number. "+-" is half of the 95 %% confidence in
 experiments-out; `+"`rocelab run ID`"+` runs one. This file is written by
 `+"`rocelab report experiments-out --markdown docs/papers.md`"+`.
 
-| experiment | in the paper | mode | claims that hold |
-|---|---|---|---|
 `, held, all)
+	if len(left) > 0 {
+		fmt.Fprint(out, "The run was interrupted. Not judged, because not every cell was run:\n\n")
+		for _, line := range unfinishedLines(records, left) {
+			fmt.Fprintf(out, "- %s\n", line)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, "| experiment | in the paper | mode | claims that hold |\n|---|---|---|---|")
 	groups := byExperiment(records)
 	for _, g := range groups {
 		for _, r := range g {
@@ -64,20 +70,24 @@ func standing(r *suite.Record) string {
 }
 
 func markdownRecord(out *bufio.Writer, r *suite.Record) {
-	mode := "In virtual time"
+	mode := virtualText
 	if r.Mode == suite.Real {
-		mode = "On real frames"
+		mode = realText
 	}
 	fmt.Fprintf(out, "\n%s, seeds %s:\n\n", mode, seedText(r.Seeds))
 	if len(r.Errors) > 0 {
 		first, _, _ := strings.Cut(r.Errors[0], "\n")
-		fmt.Fprintf(out, "It failed: %s\n", first)
+		fmt.Fprintf(out, "%s%s\n", failedText, first)
 		return
 	}
-	fmt.Fprintln(out, "| claim | paper | ours | holds if | holds |\n|---|---|---|---|---|")
+	fmt.Fprintf(out, "%s\n|---|---|---|---|---|\n", claimHead)
 	for _, c := range r.Claims {
+		verdict := missedText
+		if c.Holds {
+			verdict = holdsText
+		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", cell(c.Text), cell(orNothing(c.Paper)),
-			cell(ours(&c)), cell(c.Rule), strings.Replace(yesNo(c.Holds), "NO", "**no**", 1))
+			cell(ours(&c)), cell(c.Rule), verdict)
 	}
 	if r.Shorter != "" || len(r.Notes) > 0 {
 		fmt.Fprintln(out)
@@ -92,5 +102,5 @@ func markdownRecord(out *bufio.Writer, r *suite.Record) {
 
 // cell keeps a text inside its cell of a table.
 func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
 }

@@ -52,7 +52,7 @@ func TestScreenshot(t *testing.T) {
 func TestSuiteScreenshot(t *testing.T) {
 	require.Tool(t, "chromium")
 	dir := t.TempDir()
-	if err := WriteSuite(dir, syntheticSuite()); err != nil {
+	if err := WriteSuite(dir, syntheticSuite(), nil); err != nil {
 		t.Fatal(err)
 	}
 	img := picture(t, dir, "suite", "--window-size=1280,3000")

@@ -19,15 +19,18 @@ var suiteText string
 var suitePage = newPage(suiteText)
 
 // WriteSuite writes report.html into the folder of a suite.
-func WriteSuite(dir string, records []*suite.Record) error {
+func WriteSuite(dir string, records []*suite.Record, left []suite.Unfinished) error {
 	return result.WriteFile(filepath.Join(dir, ReportFile),
-		func(w io.Writer) error { return Suite(w, records) })
+		func(w io.Writer) error { return Suite(w, records, left) })
 }
 
 // Suite writes the report of a suite: a page that stands alone, as HTML does. Records of one
-// experiment in both modes share a section and its drawings.
-func Suite(w io.Writer, records []*suite.Record) error {
-	if err := suitePage.Execute(w, newSuiteView(records)); err != nil {
+// experiment in both modes share a section and its drawings. What interrupted runs have left comes
+// first.
+func Suite(w io.Writer, records []*suite.Record, left []suite.Unfinished) error {
+	view := newSuiteView(records)
+	view.Unfinished = unfinishedLines(records, left)
+	if err := suitePage.Execute(w, view); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
@@ -41,6 +44,20 @@ type suiteView struct {
 	Papers   bool // some of it is from papers
 	Claims   bool // something is claimed, or has failed
 	Sections []*experimentView
+
+	Unfinished []string
+}
+
+// unfinishedLines says of each what is there of it, and where a verdict comes from nevertheless.
+func unfinishedLines(records []*suite.Record, left []suite.Unfinished) (lines []string) {
+	for _, u := range left {
+		line := u.String()
+		if slices.ContainsFunc(records, u.Is) {
+			line += "; what stands here is of an earlier run"
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // experimentView is the section of an experiment.

@@ -18,7 +18,7 @@ import (
 func renderSuite(t *testing.T, records []*suite.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Suite(&b, records); err != nil {
+	if err := Suite(&b, records, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -98,9 +98,35 @@ func TestSuiteSaysAll(t *testing.T) {
 	}
 }
 
+// What an interrupted run has left is named, and whether something older stands in its place.
+func TestUnfinished(t *testing.T) {
+	records := []*suite.Record{record("old", suite.Virtual)}
+	left := []suite.Unfinished{{ID: "old", Mode: suite.Virtual, Cells: 2, Of: 12},
+		{ID: "old", Mode: suite.Real, Of: 4}}
+	var page, text bytes.Buffer
+	if err := errors.Join(Suite(&page, records, left), Markdown(&text, records, left)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"old (virtual): 2 of 12 cells; what stands here is of an earlier run",
+		"old (real): 0 of 4 cells\n", "old (real): 0 of 4 cells</li>"} {
+		if n := strings.Count(page.String()+text.String(), want); n != 1 && n != 2 {
+			t.Errorf("%q stands there %d times", want, n)
+		}
+	}
+	page.Reset()
+	if err := Suite(&page, nil, left); err != nil ||
+		!strings.Contains(page.String(), "No experiment is finished.") {
+		t.Errorf("%v\n%s", err, page.String())
+	}
+	if strings.Contains(renderSuite(t, records), "unfinished\"") {
+		t.Error("a finished run says that it is not")
+	}
+}
+
 func TestMarkdownGolden(t *testing.T) {
 	var b bytes.Buffer
-	if err := Markdown(&b, syntheticSuite()); err != nil {
+	if err := Markdown(&b, syntheticSuite(), nil); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join("testdata", "suite.md"), b.Bytes())

@@ -83,13 +83,15 @@ func (s *realSession) run(ctx context.Context) (*Run, error) {
 		}
 	}
 	began := time.Now()
+	probes := s.probes()
+	s.await(probes)
 	s.lab.Start()
-	if err := s.follow(ctx); err != nil {
+	if err := s.follow(ctx, probes); err != nil {
 		return nil, err
 	}
 	s.lab.Pause()
 	took := time.Since(began)
-	if err := s.settle(ctx); err != nil {
+	if err := s.settle(ctx, time.Duration(s.lab.Page.Status().Virtual)); err != nil {
 		return nil, err
 	}
 	r, err := s.collect(ctx)
@@ -117,13 +119,36 @@ const stalled = 20 * time.Second
 // drain is how long the clock runs on after the end of the scenario, for what is on its way.
 const drain = 2 * time.Millisecond
 
+// await has the clock stand still at the next probe.
+func (s *realSession) await(probes []Probe) {
+	next := unit.Never
+	if len(probes) > 0 {
+		next = unit.Time(probes[0].At)
+	}
+	s.lab.Page.StopAt(next)
+}
+
+// look makes the probes that are due, while time stands still at each, and returns the others.
+func (s *realSession) look(ctx context.Context, now unit.Time, probes []Probe) ([]Probe, error) {
+	for len(probes) > 0 && now >= unit.Time(probes[0].At) {
+		if err := s.settle(ctx, probes[0].At); err != nil {
+			return nil, err
+		}
+		if err := probes[0].Look(ctx, s.node); err != nil {
+			return nil, fmt.Errorf("probe at %v: %w", probes[0].At, err)
+		}
+		probes = probes[1:]
+		s.await(probes)
+	}
+	return probes, nil
+}
+
 // follow lets time pass until the scenario is over.
-func (s *realSession) follow(ctx context.Context) error {
+func (s *realSession) follow(ctx context.Context, probes []Probe) (err error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
-	probes := s.probes()
 	var seen unit.Time
 	moved := time.Now()
 	for {
@@ -141,11 +166,8 @@ func (s *realSession) follow(ctx context.Context) error {
 			}
 		case <-poll.C:
 			now := s.lab.Page.Status().Virtual
-			for len(probes) > 0 && now >= unit.Time(probes[0].At) {
-				if err := probes[0].Look(ctx, s.node); err != nil {
-					return fmt.Errorf("probe at %v: %w", probes[0].At, err)
-				}
-				probes = probes[1:]
+			if probes, err = s.look(ctx, now, probes); err != nil {
+				return err
 			}
 			if now >= unit.Time(s.Duration+drain) {
 				return nil
@@ -163,14 +185,13 @@ func (s *realSession) follow(ctx context.Context) error {
 	}
 }
 
-// settle waits until every loop has done all that was due when the clock stopped: two looks at all
-// daemons that find the same counts.
-func (s *realSession) settle(ctx context.Context) error {
+// settle waits until every loop has done all that was due when the clock stopped, at end: two looks
+// at all daemons that find the same counts.
+func (s *realSession) settle(ctx context.Context, end time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, stalled)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	end := int64(s.lab.Page.Status().Virtual)
 	var before uint64
 	for {
 		var sum uint64
@@ -180,7 +201,7 @@ func (s *realSession) settle(ctx context.Context) error {
 			if err := s.get(ctx, n.Name, "/v1/status", &st); err != nil {
 				return err
 			}
-			behind = behind || st.VirtualNs < end
+			behind = behind || st.VirtualNs < end.Nanoseconds()
 			for _, p := range st.Ports {
 				sum += p.Sent + p.Received
 			}

@@ -11,10 +11,15 @@ import (
 )
 
 // Progress tells a person how far a suite is: on a terminal a line that is drawn anew every
-// second, else a line for each cell that has ended. A nil Progress tells nobody.
+// second, else a line for each cell that has ended. It is a writer for what else goes to the same
+// place, as a log: lines that stay, for which the drawn one makes room. A nil Progress tells
+// nobody.
 type Progress struct {
 	Out     io.Writer
 	Columns int // of the terminal; 0: it is none
+
+	open   sync.Once
+	screen screen // by on
 
 	mu       sync.Mutex
 	total    int
@@ -50,6 +55,15 @@ func (m *mean) get() time.Duration { return m.sum / time.Duration(max(1, m.n)) }
 
 const millionths = 1e6
 
+// on is where everything goes.
+func (p *Progress) on() *screen {
+	p.open.Do(func() { p.screen.out = p.Out })
+	return &p.screen
+}
+
+// Write shows lines that stay, at any time.
+func (p *Progress) Write(lines []byte) (int, error) { return p.on().Write(lines) }
+
 // expect tells of a cell that waits.
 func (p *Progress) expect(j *job) {
 	if p == nil {
@@ -81,23 +95,20 @@ func (p *Progress) start(total, jobs int) {
 		for {
 			select {
 			case <-p.over:
-				fmt.Fprint(p.Out, "\r"+clearLine)
 				return
 			case now := <-tick.C:
-				fmt.Fprint(p.Out, "\r"+p.text(now)+clearLine)
+				p.on().draw(p.text(now))
 			}
 		}
 	})
 }
-
-// clearLine erases from the cursor to the end of the line: ECMA-48 8.3.41.
-const clearLine = "\x1b[K"
 
 // stop ends the line.
 func (p *Progress) stop() {
 	if p != nil {
 		close(p.over)
 		p.line.Wait()
+		p.on().close()
 	}
 }
 
@@ -147,6 +158,6 @@ func (p *Progress) end(j *job, f *finished, err error) {
 		p.all.add(f.took())
 	}
 	if p.Columns == 0 {
-		fmt.Fprintf(p.Out, "[%d/%d] %v: %s\n", p.ended, p.total, j, how)
+		fmt.Fprintf(p, "[%d/%d] %v: %s\n", p.ended, p.total, j, how)
 	}
 }

@@ -28,6 +28,8 @@ type Suite struct {
 	waiting []*job
 	records []*Record
 	err     error // of the system: a file that cannot be written
+
+	unfinished []Unfinished // when Run has ended
 }
 
 // job is a cell that must be run.
@@ -42,7 +44,7 @@ type job struct {
 
 // Run runs all cells that are not known yet, judges every experiment whose cells are complete, and
 // returns the records in the order of the experiments. A cell that fails stops no other. If ctx is
-// done it returns early with the cause, and what was complete.
+// done it returns early with the cause, and what was complete; Unfinished tells what was not.
 func (s *Suite) Run(ctx context.Context) ([]*Record, error) {
 	if s.Dir != "" {
 		if err := os.MkdirAll(s.Dir, 0o755); err != nil {
@@ -68,6 +70,12 @@ func (s *Suite) Run(ctx context.Context) ([]*Record, error) {
 	}
 	workers.Wait()
 	s.Progress.stop()
+	s.unfinished = s.unfinishedOf(trials)
+	if s.Dir != "" {
+		if err := s.keepUnfinished(trials); err != nil {
+			s.fail(err)
+		}
+	}
 	var done []*Record
 	for _, r := range s.records {
 		if r != nil {

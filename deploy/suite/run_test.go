@@ -114,18 +114,6 @@ func TestRunJudgesWhatCellsFound(t *testing.T) {
 	}
 }
 
-// TestTerminal: the line is erased at the end, and what ended has no line of its own.
-func TestTerminal(t *testing.T) {
-	var f fake
-	var told bytes.Buffer
-	run(t, &Suite{Experiments: []Experiment{f.experiment("one")},
-		Progress: &Progress{Out: &told, Columns: 80}})
-	if text := told.String(); strings.Contains(text, "\n") ||
-		!strings.HasSuffix(text, "\r"+clearLine) {
-		t.Errorf("told %q", text)
-	}
-}
-
 func TestSeedsAndShort(t *testing.T) {
 	var f fake
 	for want, o := range map[string]Options{
@@ -368,13 +356,34 @@ func TestInterrupt(t *testing.T) {
 	if !errors.Is(err, errStop) || len(records) != 1 || records[0].ID != "one" {
 		t.Fatalf("%v, records %v", err, records)
 	}
+	// Another experiment is interrupted before anything is done.
+	other := &Suite{Experiments: []Experiment{f.experiment("three")}, Dir: dir,
+		Options: Options{Mode: Virtual}}
+	if _, err := other.Run(ctx); !errors.Is(err, errStop) {
+		t.Fatal(err)
+	}
+	left := []Unfinished{{ID: "two", Mode: Virtual, Cells: 1, Of: 6},
+		{ID: "three", Mode: Virtual, Cells: 0, Of: 6}}
+	kept, err := LoadUnfinished(dir)
+	if err != nil || !slices.Equal(kept, left) || !slices.Equal(s.Unfinished(), left[:1]) {
+		t.Errorf("unfinished %v, kept %v, %v", s.Unfinished(), kept, err)
+	}
 	f.names()
 	f.run = nil
-	if records := run(t, anew(s)); len(records) != 2 || !records[1].Holds() {
+	again := anew(s)
+	if records := run(t, again); len(records) != 2 || !records[1].Holds() {
 		t.Errorf("afterwards: %+v", records)
+	}
+	kept, err = LoadUnfinished(dir)
+	if err != nil || !slices.Equal(kept, left[1:]) || len(again.Unfinished()) != 0 {
+		t.Errorf("afterwards unfinished %v, kept %v, %v", again.Unfinished(), kept, err)
 	}
 	if names := f.names(); len(names) != 5 {
 		t.Errorf("after the interrupt ran %v", names)
+	}
+	run(t, anew(other))
+	if kept, err := LoadUnfinished(dir); err != nil || kept != nil {
+		t.Errorf("at last %v, %v", kept, err)
 	}
 }
 

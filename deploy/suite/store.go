@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,15 +43,17 @@ func (f *finished) took() time.Duration {
 }
 
 // codeVersion names the code. What is not committed has no name of its own in the version of the
-// build, so there the program itself is part of the name.
+// build, so there the program itself is part of the name. Of a program of others the build knows
+// only their version, and this module may be any.
 var codeVersion = sync.OnceValue(func() string {
 	version := daemon.Version()
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.modified" && s.Value == "false" {
-				return version
-			}
-		}
+	info, ok := debug.ReadBuildInfo()
+	if ok && info.Main.Path != daemon.Module {
+		return info.Main.Path + " " + version + " build " + programHash()
+	}
+	committed := debug.BuildSetting{Key: "vcs.modified", Value: "false"}
+	if ok && slices.Contains(info.Settings, committed) {
+		return version
 	}
 	return version + " changed " + programHash()
 })

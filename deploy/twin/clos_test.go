@@ -3,6 +3,8 @@ package twin_test
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,6 +96,24 @@ func TestWriteAcrossTheClos(t *testing.T) {
 	line := c.sampled("t1", switchd.ColumnSentLineBytes)
 	if share := line / placed; share < 0.2 || share > 0.9 {
 		t.Errorf("one of two uplinks took %.2f of the payload", share)
+	}
+}
+
+// TestAHostIsAskedFor: a ToR that has forgotten a host asks for it, and the host's NIC answers, as
+// there is no kernel to do so.
+func TestAHostIsAskedFor(t *testing.T) {
+	c := newClos(t)
+	h21 := netip.MustParseAddr("10.0.2.11")
+	forget := switchd.ARPRequest{Address: h21}
+	c.call(http.MethodPost, "t2", "/v1/arp/delete", forget, nil)
+	c.write("flow", "h11", "h21", 1)
+	c.Run(unit.Time(10 * time.Millisecond))
+	var list []switchd.ARPEntry
+	c.call(http.MethodGet, "t2", "/v1/arp", nil, &list)
+	if !slices.ContainsFunc(list, func(e switchd.ARPEntry) bool {
+		return e.Address == h21 && e.State == "reachable" && e.Port == "swp1"
+	}) {
+		t.Errorf("%+v", list)
 	}
 }
 

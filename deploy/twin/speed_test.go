@@ -145,57 +145,132 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkHosts is what an event costs in fabrics of 16 to 1,024 hosts, each of which writes to
-// one of the next pod, over five switches. The time of each is such that all carry as many packets.
+// sizes are fat trees of 16 to 1,024 hosts, by their ports: all have a link up for each one down.
+var sizes = []int{4, 8, 12, 16}
+
+// fatTree is the fat tree of switches with k ports.
+func fatTree(k int) fabric {
+	return fabric{pods: k, edges: k / 2, aggs: k / 2, cores: k / 2, hosts: k / 2}
+}
+
+// busy is a fabric in which every host writes to one of the next pod, after the first 100 us.
+type busy struct {
+	*twin.Twin
+	fabric fabric
+	until  unit.Time
+	slice  unit.Time // in which all fabrics carry as many packets
+	from   work
+}
+
+// work is what a fabric has done.
+type work struct{ packets, events, moves uint64 }
+
+func newBusy(tb testing.TB, f fabric) *busy {
+	tb.Helper()
+	tw, err := twin.New(f.topology())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f.permute(tb, tw)
+	b := &busy{Twin: tw, fabric: f, until: 100_000, slice: 102_400_000 / unit.Time(f.size())}
+	b.Run(b.until)
+	b.from = b.work()
+	return b
+}
+
+func (b *busy) run() {
+	b.until += b.slice
+	b.Run(b.until)
+}
+
+// done is the work since the beginning.
+func (b *busy) done() work {
+	w := b.work()
+	return work{w.packets - b.from.packets, w.events - b.from.events, w.moves - b.from.moves}
+}
+
+func (b *busy) work() work {
+	w := work{events: b.Net.Engine.Events(), moves: b.Net.Engine.Moves()}
+	b.fabric.each(func(host, _ string) { w.packets += b.Ledger(host).Sent.Frames })
+	return w
+}
+
+func (w work) eventsPerPacket() float64 { return float64(w.events) / float64(w.packets) }
+func (w work) movesPerEvent() float64   { return float64(w.moves) / float64(w.events) }
+
+// TestCostOfHosts counts what a packet costs that goes over five switches: with 27 times the hosts
+// no more events, each of which is moved no more often. A tenth is for what differs by chance.
+func TestCostOfHosts(t *testing.T) {
+	const small, large = 4, 12
+	cost := func(k int) work {
+		b := newBusy(t, fatTree(k))
+		b.run()
+		w := b.done()
+		t.Logf("%d hosts: %.2f events a packet, %.2f moves an event", fatTree(k).size(),
+			w.eventsPerPacket(), w.movesPerEvent())
+		return w
+	}
+	few, many := cost(small), cost(large)
+	if many.eventsPerPacket() > 1.1*few.eventsPerPacket() {
+		t.Error("more hosts mean more events a packet")
+	}
+	if many.movesPerEvent() > 1.1*few.movesPerEvent() {
+		t.Error("more hosts mean more moves an event")
+	}
+}
+
+// BenchmarkHosts is what an event costs in fat trees, of which every host writes 4 KB to one of the
+// next pod each 4,096 ns, over five switches. The load is a fifth of what the links carry, so that
+// what differs is the number of hosts and not the queues. The operations an event takes do not
+// depend on it (TestCostOfHosts): what time grows by is what the processor waits for memory, once
+// the state of all hosts and switches is larger than its caches.
 func BenchmarkHosts(b *testing.B) {
-	const warm, host = 100 * time.Microsecond, 102400 * time.Microsecond
-	for _, f := range []fabric{
-		{pods: 2, edges: 2, aggs: 2, cores: 2, hosts: 4},
-		{pods: 4, edges: 4, aggs: 4, cores: 4, hosts: 4},
-		{pods: 8, edges: 4, aggs: 4, cores: 4, hosts: 8},
-		{pods: 16, edges: 8, aggs: 8, cores: 8, hosts: 8},
-	} {
+	for _, k := range sizes {
+		f := fatTree(k)
 		b.Run(fmt.Sprint(f.size()), func(b *testing.B) {
-			var cpu time.Duration
-			var events uint64
+			f := newBusy(b, f)
+			start := cpuTime(b)
 			for b.Loop() {
-				tw, err := twin.New(f.topology())
-				if err != nil {
-					b.Fatal(err)
-				}
-				f.permute(b, tw)
-				tw.Run(unit.Time(warm))
-				start, before := cpuTime(b), tw.Net.Engine.Events()
-				tw.Run(unit.Time(warm + host/time.Duration(f.size())))
-				cpu += cpuTime(b) - start
-				events += tw.Net.Engine.Events() - before
+				f.run()
 			}
-			b.ReportMetric(float64(cpu.Nanoseconds())/float64(events), "ns/event")
+			w, cpu := f.done(), cpuTime(b)-start
+			b.ReportMetric(float64(cpu.Nanoseconds())/float64(w.events), "ns/event")
+			b.ReportMetric(w.eventsPerPacket(), "events/packet")
+			b.ReportMetric(w.movesPerEvent(), "moves/event")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// permute has every host write to the same host of the next pod, without end.
-func (f fabric) permute(b *testing.B, tw *twin.Twin) {
-	b.Helper()
+// permute has every host write to the same host of the next pod, one after the other.
+func (f fabric) permute(tb testing.TB, tw *twin.Twin) {
+	tb.Helper()
+	const bytes, interval = 4096, 4096
 	call := func(node, path string, req, resp any) {
-		if err := tw.Client(node).Call(b.Context(), http.MethodPost, path, req, resp); err != nil {
-			b.Fatal(err)
+		if err := tw.Client(node).Call(tb.Context(), http.MethodPost, path, req, resp); err != nil {
+			tb.Fatal(err)
 		}
 	}
-	open := nicd.OpenRequest{Bytes: 1 << 20, Payload: nicd.Virtual}
+	open, n := nicd.OpenRequest{Bytes: bytes, Payload: nicd.Virtual}, 0
+	f.each(func(from, to string) {
+		var src, dst nicd.Endpoint
+		call(from, "/v1/open", open, &src)
+		call(to, "/v1/open", open, &dst)
+		call(from, "/v1/join", nicd.JoinRequest{QPN: src.QPN, Peer: dst}, nil)
+		call(to, "/v1/join", nicd.JoinRequest{QPN: dst.QPN, Peer: src}, nil)
+		call(from, "/v1/flow", nicd.FlowRequest{Name: from, QPN: src.QPN, Verb: "write",
+			MessageBytes: bytes, Depth: 4, IntervalNs: interval,
+			StartNs: int64(1 + n*interval/f.size())}, nil)
+		n++
+	})
+}
+
+// each calls fn with every host and that of the next pod in its place.
+func (f fabric) each(fn func(host, next string)) {
 	for pod := range f.pods {
 		for e := range f.edges {
 			for i := range f.hosts {
-				from, to := f.host(pod, e, i), f.host((pod+1)%f.pods, e, i)
-				var src, dst nicd.Endpoint
-				call(from, "/v1/open", open, &src)
-				call(to, "/v1/open", open, &dst)
-				call(from, "/v1/join", nicd.JoinRequest{QPN: src.QPN, Peer: dst}, nil)
-				call(to, "/v1/join", nicd.JoinRequest{QPN: dst.QPN, Peer: src}, nil)
-				call(from, "/v1/flow", nicd.FlowRequest{Name: from, QPN: src.QPN, Verb: "write",
-					MessageBytes: open.Bytes, Depth: 4}, nil)
+				fn(f.host(pod, e, i), f.host((pod+1)%f.pods, e, i))
 			}
 		}
 	}

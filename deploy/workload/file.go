@@ -90,6 +90,8 @@ func (f *File) Resolve(src daemon.Source) (faults []daemon.Fault) {
 		f.network = lab.Default()
 		if err := daemon.Load(src.Path(f.Topology), &f.network); err != nil {
 			fault("topology", err)
+			f.network = lab.Topology{} // it has been judged
+			return faults
 		}
 	default:
 		t, err := f.Fabric.build(f.Name)

@@ -3,7 +3,8 @@
 //	           +-- PFC -----> pause state of each priority ----------------------+
 //	Receive ---+-- CNP, CNM > congestion control of the QP -> rate -> pacer      | holds back
 //	           +-- request -> QP: memory, ACK or NAK owed; if marked: CNP owed   |
-//	           +-- ACK, NAK -> QP: completions, go back                          v
+//	           +-- ACK, NAK -> QP: completions, go back                          |
+//	           +-- ARP request for the NIC's address: answer owed                v
 //	Transmit <-- first CNPs, then ACKs and NAKs, then data of the QPs whose turn it is
 //
 // Answers are not queued as frames: a QP that owes one stands in a list and the answer is made

@@ -25,6 +25,7 @@ type feedback struct {
 
 	sent, seen uint32    // LSN; the difference is in flight
 	past       uint32    // of that: what left under an algorithm that is no more
+	asked      bool      // the latest packet in flight will be answered when it arrives
 	probeAt    unit.Time // when the probe on its way left; never: there is none
 	progress   unit.Time // when feedback or a first packet last moved something
 
@@ -51,10 +52,17 @@ func (c *conn) fedBack() bool { return c.feedback != nil && c.feedback.needs.Fee
 
 // pending reports whether the QP has a packet of data that may go by its window.
 func (c *conn) pending() bool {
-	if f := c.feedback; c.fedBack() {
-		return (c.window == 0 || f.inFlight() < c.window) && c.qp.Pending(0)
+	if c.fedBack() {
+		return c.feedback.allows(c.window) && c.qp.Pending(0)
 	}
 	return c.qp.Pending(c.window)
+}
+
+// allows reports whether the window lets a packet go. One more than that goes if the window has
+// shrunk below what is in flight and nobody has to answer to any of it: the receiver may wait for
+// more packets than there will be.
+func (b *feedback) allows(window unit.Bytes) bool {
+	return window == 0 || b.inFlight() < window || !b.asked
 }
 
 // next fills in the next packet of data.
@@ -72,12 +80,18 @@ func (c *conn) next(now unit.Time, o *ib.Outgoing) bool {
 		return false
 	}
 	if o.Opcode.Info().Transits() {
-		o.Transit = ib.Passage{On: true, Every: uint8(f.needs.Every), Stamp: uint32(now)}
+		o.Transit = ib.Passage{On: true, Every: 1, Stamp: uint32(now)}
 		if f.inFlight() == 0 {
 			f.progress = now
 		}
 		f.sent += uint32(c.headers.Size(o))
 		o.Transit.LSN = f.sent
+		// [LDCP] 2.2 has one answer "for at most m data packets". The last packet for now, by the
+		// window or because there is no more, is answered by itself, or the answer to fewer than m
+		// would never come.
+		if f.asked = true; f.needs.Every > 1 && c.pending() {
+			f.asked, o.Transit.Every = false, uint8(f.needs.Every)
+		}
 	}
 	return true
 }

@@ -129,6 +129,46 @@ func TestFastStartCodepoints(t *testing.T) {
 	}
 }
 
+// [LDCP] 2.2: "an ACK for at most m data packets". However many that are, whatever the window is
+// and whatever becomes of it, the sender never waits for an answer that nobody owes: a message of
+// 64 packets is over long before the timeout of 67 ms, and nothing is in flight then.
+func TestOneAnswerForManyPackets(t *testing.T) {
+	for _, bdp := range []time.Duration{time.Microsecond, 20 * time.Microsecond} { // 5 and 100 KB
+		for _, every := range []int{1, 2, 8, 255} {
+			for _, mark := range []int{0, 1, 2, 3, 7} { // each so manieth packet
+				p := algorithm(t, "ldcp").(*cc.LDCPParams)
+				p.BaseRTT, p.DelayedAck = bdp, every
+				a, b, _ := newFed(t, p)
+				a.write(t, 0, b, 64<<10)
+				sent, answers := 0, 0
+				for now := unit.Time(0); now < 5000*us; now += 300 {
+					a.Wake(now)
+					b.Wake(now)
+					a.drain(t, now, b, func(f *frame.Frame) {
+						if sent++; mark > 0 && sent%mark == 0 {
+							markCE(f)
+						}
+					})
+					b.drain(t, now, a, func(f *frame.Frame) {
+						if open(t, f).Feedback != nil {
+							answers++
+						}
+					})
+				}
+				var done [1]qp.Completion
+				n, left := a.PollCQ(a.local.QPN, done[:]), a.conns[0].feedback.inFlight()
+				if n != 1 || sent != 64 || left != 0 {
+					t.Errorf("BDP %v, m = %d, a mark each %d: %d completed, %d sent, %v in flight",
+						bdp, every, mark, n, sent, left)
+				}
+				if mark == 0 && every == 8 && bdp > time.Microsecond && answers != 64/8 {
+					t.Errorf("%d answers to 64 packets", answers)
+				}
+			}
+		}
+	}
+}
+
 // [LDCP] 3.1: "the uNIC is also programmed to reply ACKs for Read Responses". The responder's
 // window holds it back as that of a requester.
 func TestReadResponsesAreFed(t *testing.T) {

@@ -61,6 +61,7 @@ type NIC struct {
 	low       []*SRQ        // queues below their limit, to be told of
 	packetID  uint16
 	gsi       gsi
+	arp       arp
 
 	ledger    dataplane.Ledger
 	counters  Counters
@@ -128,6 +129,7 @@ func (n *NIC) SetLink(now unit.Time, _ dataplane.PortID, up bool) {
 	if !up {
 		n.pause.Reset(now)
 		n.asking.Reset(now)
+		n.arp.waits = 0
 		n.wheel.Cancel(pauseTimer)
 		n.wheel.Cancel(askTimer)
 	}
@@ -143,7 +145,8 @@ func (n *NIC) kick() {
 	if n.asking.Pending(n.now) || uint8(running)&n.pacer.Ready() != 0 ||
 		n.cnpReady() && running.Has(n.priority(n.cfg.DSCP.CNP)) ||
 		(n.acks.mask|n.feedbacks.mask)&running != 0 ||
-		n.gsi.Pending() && running.Has(n.priority(n.cfg.DSCP.Ack)) {
+		n.gsi.Pending() && running.Has(n.priority(n.cfg.DSCP.Ack)) ||
+		n.arp.waits > 0 && running.Has(n.arpPriority()) {
 		n.ready.Add(Port)
 	}
 }

@@ -46,6 +46,8 @@ func (n *NIC) dispatch(now unit.Time, f *frame.Frame) {
 		why = n.roce(now, f)
 	case frame.PFC:
 		why = n.pfc(now, f)
+	case frame.Other:
+		why = n.asked(f)
 	case frame.Malformed:
 		why = frame.DropMalformed
 	case frame.Pause, frame.MACControl:

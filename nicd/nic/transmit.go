@@ -14,7 +14,8 @@ import (
 
 // Transmit gives the wire its next frame: CNPs first, because the sooner they arrive the less
 // queue builds up ([DCQCN] 3.3), then answers, which free the peer's resources, then data. What
-// belongs to a paused priority waits and lets the others go.
+// belongs to a paused priority waits and lets the others go. Before data goes what is seldom: the
+// connection manager's messages, and answers to who asks for the NIC's MAC address.
 //
 // PFC frames that the NIC itself sends go before all of these, because the headroom of its receive
 // buffer counts on it, and no pause holds them back.
@@ -42,6 +43,9 @@ func (n *NIC) Transmit(now unit.Time, _ dataplane.PortID) *frame.Frame {
 	}
 	if !ok {
 		prio, ok = n.manage(f, running)
+	}
+	if !ok {
+		prio, ok = n.reply(f, running)
 	}
 	if !ok {
 		prio, ok = n.data(now, f, running)

@@ -3,6 +3,7 @@ package perftest
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/rdma"
@@ -122,7 +123,7 @@ func (r *bandwidthRun) postList(qp int) error {
 	}
 	now := r.now()
 	if !r.sent.started {
-		r.sent.start(r.c, now)
+		r.sent.start(r.c, now, r.lost())
 	}
 	if !r.c.NoPeak {
 		for range r.c.PostList {
@@ -148,14 +149,14 @@ func (r *bandwidthRun) complete(c *rdma.Completion) error {
 		if r.done[qp] == 0 {
 			r.sent.begun(c.Posted)
 		}
-		r.sent.add(r.c, c.At, count-r.done[qp])
+		r.sent.add(r.c, c, count-r.done[qp])
 		r.done[qp] = count
 		return nil
 	}
 	if !r.got.started {
-		r.got.start(r.c, c.At)
+		r.got.start(r.c, c.At, c.Lost)
 	}
-	r.got.add(r.c, c.At, 1)
+	r.got.add(r.c, c, 1)
 	r.received[qp]++
 	if err := r.verifyReceived(qp, count, c.Bytes); err != nil {
 		return err
@@ -200,9 +201,10 @@ func (r *bandwidthRun) until() unit.Time {
 	return until
 }
 
-// start begins the record with the first message.
-func (d *record) start(c *Config, now unit.Time) {
+// start begins the record with the first message, when the NIC's clock had lost so much.
+func (d *record) start(c *Config, now unit.Time, lost time.Duration) {
 	d.started, d.first, d.last = true, now, now
+	d.loss.begin(lost)
 	if c.Duration > 0 {
 		d.end = now.Add(c.Duration)
 		d.first = now.Add(c.Margin)
@@ -224,17 +226,20 @@ func (d *record) begun(t unit.Time) {
 	}
 }
 
-// add counts n messages that are complete at a time. The result of a run of a duration covers what
-// lies between its margins; its end is the end of that, once something came later.
-func (d *record) add(c *Config, at unit.Time, n int) {
+// add counts n messages, the last of which has this completion. The result of a run of a duration
+// covers what lies between its margins; its end is the end of that, once something came later.
+func (d *record) add(c *Config, last *rdma.Completion, n int) {
+	at := last.At
 	d.total += n
 	if c.Duration > 0 {
 		to := d.end.Add(-c.Margin)
 		switch {
 		case at < d.first:
+			d.loss.begin(last.Lost)
 		case at <= to:
 			d.messages += n
 			d.last = at
+			d.loss.to = last.Lost
 		default:
 			d.last = to
 		}
@@ -242,6 +247,7 @@ func (d *record) add(c *Config, at unit.Time, n int) {
 	}
 	d.messages += n
 	d.last = at
+	d.loss.to = last.Lost
 	if !c.NoPeak && d.completed != nil {
 		for range n - 1 {
 			d.completed = append(d.completed, 0)

@@ -12,4 +12,5 @@
 // All times are the NIC's virtual time: a completion carries the moment at which the NIC finished
 // the work, so a program that is late to look at it does not change the result. What a program
 // itself must do between two messages (answer a ping) is in the result, as it is in perftest's.
+// What the NIC's clock has lost meanwhile, which it can without a lab, is told beside the result.
 package perftest

@@ -93,13 +93,14 @@ func TestExchangeOverTCP(t *testing.T) {
 	k := Keys{QPN: 17, PSN: 0xffffff, RKey: 1 << 31, VA: 1 << 63, OutReads: 128}
 	done := make(chan outcome, 1)
 	go func() { done <- talk(server, 4096, k, summary{}) }()
-	mine := talk(client, 2048, Keys{QPN: 18}, summary{1, 2, 3, 4, 5})
+	told := summary{size: 1, iterations: 2, peak: 3, average: 4, rate: 5}
+	mine := talk(client, 2048, Keys{QPN: 18}, told)
 	theirs := <-done
 	if mine.err != nil || theirs.err != nil {
 		t.Fatal(mine.err, theirs.err)
 	}
 	k.GID = mine.keys.GID // was not set: the unspecified address
-	if mine.keys != k || theirs.keys.QPN != 18 || theirs.sum != (summary{1, 2, 3, 4, 5}) ||
+	if mine.keys != k || theirs.keys.QPN != 18 || theirs.sum != told ||
 		mine.g.mtu != 2048 || theirs.g.mtu != 2048 {
 		t.Fatalf("client %+v\nserver %+v", mine, theirs)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
-// Document is the JSON report. Rates are of the NIC's virtual time and in base units, whatever the
-// table's are.
+// Document is the JSON report. Rates are of the NIC's virtual time, but for those that say
+// otherwise, and in base units, whatever the table's are.
 type Document struct {
 	Schema int    `json:"schema_version"` // 1
 	Test   string `json:"test"`
@@ -57,6 +57,10 @@ type BandwidthReport struct {
 	Rate       float64 `json:"messages_per_second"`
 	Local      float64 `json:"local_average_bytes_per_second"`
 	Remote     float64 `json:"remote_average_bytes_per_second,omitempty"`
+	// If the NIC's clock has lost time meanwhile, as it can without a lab: how much, and what our
+	// end's average is by the wall clock.
+	Lost float64 `json:"clock_lost_seconds,omitempty"`
+	Wall float64 `json:"local_wall_clock_average_bytes_per_second,omitempty"`
 }
 
 // LatencyReport is a row: what the table prints, and nothing left out of Largest.
@@ -66,6 +70,9 @@ type LatencyReport struct {
 	latencies
 	Rate float64   `json:"messages_per_second,omitempty"` // of a run of a duration
 	All  []float64 `json:"all_us,omitempty"`              // asked for by -U
+	// As of a BandwidthReport.
+	Lost float64 `json:"clock_lost_seconds,omitempty"`
+	Wall float64 `json:"wall_clock_t_avg_us,omitempty"`
 }
 
 // document collects the report.
@@ -108,10 +115,14 @@ func (d *document) bandwidth(own summary, peer *summary) error {
 	if peer != nil {
 		total, remote = own.plus(*peer), peer.average*bytes
 	}
-	d.doc.Bandwidth = append(d.doc.Bandwidth, BandwidthReport{Size: int(own.size),
+	row := BandwidthReport{Size: int(own.size),
 		Iterations: own.iterations, Peak: total.peak * bytes, Average: total.average * bytes,
 		Gbits: total.average * bytes / bytesPerGbit, Rate: total.rate * 1e6,
-		Local: own.average * bytes, Remote: remote})
+		Local: own.average * bytes, Remote: remote}
+	if lost := own.loss.lost(); lost > 0 {
+		row.Lost, row.Wall = lost.Seconds(), row.Local/own.loss.longer()
+	}
+	d.doc.Bandwidth = append(d.doc.Bandwidth, row)
 	return d.c.limit(total)
 }
 
@@ -123,6 +134,9 @@ func (d *document) latency(r *roundTrips) error {
 		row.Average, row.Rate = r.duration(halves)
 	} else {
 		row.latencies = latency(r.times, halves)
+	}
+	if lost := r.loss.lost(); lost > 0 {
+		row.Lost, row.Wall = lost.Seconds(), r.wallAverage(halves)
 	}
 	if d.c.Unsorted {
 		for _, t := range r.times {

@@ -21,6 +21,7 @@ type roundTrips struct {
 	times  []time.Duration
 	window time.Duration // measured part of a run of a duration
 	count  int           // messages in it
+	loss   loss
 }
 
 // latencyRun is one measurement of latency, on the first QP.
@@ -87,22 +88,28 @@ func (r *latencyRun) post() error {
 	if now := r.now(); r.end == 0 && r.c.Duration > 0 {
 		r.first, r.end = now.Add(r.c.Margin), now.Add(r.c.Duration)
 		r.trips.window = r.c.Duration - 2*r.c.Margin
+		r.trips.loss = loss{from: r.lost(), to: r.lost(), window: r.trips.window}
 	}
 	_, err := r.qps[0].Post(r.wrs...)
 	return err
 }
 
-// answered takes note of an answer.
-func (r *latencyRun) answered(at unit.Time) {
-	if r.last != 0 && r.c.Duration == 0 {
-		r.trips.times = append(r.trips.times, at.Sub(r.last))
+// answered takes note of an answer, which a completion told of.
+func (r *latencyRun) answered(c *rdma.Completion) {
+	at, first, t := c.At, r.last == 0, &r.trips
+	if !first && r.c.Duration == 0 {
+		t.times = append(t.times, at.Sub(r.last))
+		t.loss.window += at.Sub(r.last)
 	}
 	r.last = at
-	if r.c.Duration == 0 {
-		return
-	}
-	if at >= r.first && at <= r.end.Add(-r.c.Margin) {
-		r.trips.count++
+	switch {
+	case r.c.Duration == 0 && first || r.c.Duration > 0 && at < r.first:
+		t.loss.begin(c.Lost)
+	case r.c.Duration == 0:
+		t.loss.to = c.Lost
+	case at <= r.end.Add(-r.c.Margin):
+		t.count++
+		t.loss.to = c.Lost
 	}
 }
 
@@ -135,10 +142,10 @@ func (r *latencyRun) complete(c *rdma.Completion) error {
 		if r.c.Test.Verb == Send {
 			return nil
 		}
-		r.answered(c.At)
+		r.answered(c)
 		return r.verifyFetched(0, count-1, r.size)
 	}
-	r.answered(c.At)
+	r.answered(c)
 	r.arrived++
 	if err := r.verifyReceived(0, count, c.Bytes); err != nil {
 		return err

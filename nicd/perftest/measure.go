@@ -99,9 +99,11 @@ func (s *session) runBandwidth(ctx context.Context, size int, d directions) erro
 	if err != nil {
 		if mine.messages > 0 {
 			_ = s.report.bandwidth(own, nil) // the error is worse
+			s.warnBandwidth(&own)
 		}
 		return err
 	}
+	s.warnBandwidth(&own)
 	if !s.c.Bidirectional || s.c.Duration > 0 && s.c.Test.Verb == Send {
 		return s.report.bandwidth(own, nil)
 	}
@@ -142,6 +144,7 @@ func (s *session) measureLatency(ctx context.Context) error {
 		if err != nil {
 			if len(trips.times) > tail {
 				_ = s.report.latency(&trips) // the error is worse
+				s.warnLatency(&trips)
 			}
 			return err
 		}
@@ -151,6 +154,7 @@ func (s *session) measureLatency(ctx context.Context) error {
 		if err := s.report.latency(&trips); err != nil {
 			return err
 		}
+		s.warnLatency(&trips)
 	}
 	return nil
 }

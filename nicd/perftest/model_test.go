@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -102,6 +103,8 @@ type model struct {
 	dials chan *modelQP
 	mtu   int
 	drop  bool // every message is lost
+	slow  int  // it loses so many times the time that passes for it
+	warn  io.Writer
 }
 
 func (m *model) ip() netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(1 + m.side)}) }
@@ -116,6 +119,15 @@ func (m *model) Now() unit.Time {
 	defer m.w.mu.Unlock()
 	return m.w.now
 }
+
+// Lost is by the world's time, which is the NIC's.
+func (m *model) Lost() time.Duration {
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	return m.lost()
+}
+
+func (m *model) lost() time.Duration { return time.Duration(m.slow) * time.Duration(m.w.now) }
 
 func (m *model) open(c *Config, lay *layout, _ depths) (*resources, error) {
 	return m.make(lay.bytes(), c.QPs), nil
@@ -280,7 +292,7 @@ func (q *modelQP) begin(wr rdma.WR) {
 			peer.receives = peer.receives[1:]
 			copy(slice(peer.mem, r.Local), payload)
 			peer.cq.queue = append(peer.cq.queue, rdma.Completion{ID: r.ID, QPN: peer.qpn,
-				Op: rdma.Receive, Bytes: len(payload), At: w.now})
+				Op: rdma.Receive, Bytes: len(payload), At: w.now, Lost: peer.m.lost()})
 			back(rdma.Success)
 		})
 	case rdma.Write:
@@ -315,7 +327,7 @@ func (q *modelQP) fetch(wr rdma.WR, posted unit.Time) {
 func (q *modelQP) end(wr rdma.WR, posted unit.Time, s rdma.Status) {
 	if s != rdma.Success || !wr.Unsignaled {
 		q.cq.queue = append(q.cq.queue, rdma.Completion{ID: wr.ID, QPN: q.qpn, Op: wr.Op,
-			Status: s, At: q.m.w.now, Posted: posted})
+			Status: s, At: q.m.w.now, Posted: posted, Lost: q.m.lost()})
 	}
 }
 

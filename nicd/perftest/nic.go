@@ -15,6 +15,7 @@ import (
 type adapter interface {
 	Query() (rdma.Attributes, error)
 	Now() unit.Time
+	Lost() time.Duration // of its time against real time, until now
 	// open makes the QPs of a test, with one completion queue and so much memory.
 	open(c *Config, lay *layout, depths depths) (*resources, error)
 	// listen waits for connections by the connection manager, each of which must stand within

@@ -18,9 +18,9 @@ const (
 	JSON                // a Document
 )
 
-// Run measures on a NIC and prints to w. If ctx ends it prints what was measured until then and
-// returns the cause.
-func Run(ctx context.Context, d *rdma.Device, c Config, f Format, w io.Writer) error {
+// Run measures on a NIC and prints to w, and to warn what a reader of it must know. If ctx ends it
+// prints what was measured until then and returns the cause.
+func Run(ctx context.Context, d *rdma.Device, c Config, f Format, w, warn io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -30,7 +30,7 @@ func Run(ctx context.Context, d *rdma.Device, c Config, f Format, w io.Writer) e
 		case <-ctx.Done():
 		}
 	}()
-	s := session{c: &c, nic: device{d}}
+	s := session{c: &c, nic: device{d}, warn: warn}
 	return s.print(ctx, f, w)
 }
 

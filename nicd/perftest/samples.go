@@ -24,6 +24,7 @@ type bandwidth struct {
 	first     unit.Time   // posted
 	last      unit.Time   // completed
 	least     float64     // nanoseconds that a message takes on the wire
+	loss      loss
 }
 
 // per is a rate per second of n things between first and last.
@@ -80,6 +81,8 @@ func (c *Config) unitBytes() float64 {
 func (b *bandwidth) summary(c *Config) summary {
 	s := summary{size: uint64(b.size), iterations: uint64(b.messages),
 		average: b.average() / c.unitBytes(), rate: b.rate() / 1e6}
+	s.loss = b.loss
+	s.loss.window = b.last.Sub(b.first)
 	if !c.NoPeak {
 		s.peak = b.peak() / c.unitBytes()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -32,6 +33,8 @@ type session struct {
 	own      []Keys // of our QPs
 	peer     []Keys // of the peer's, in the same order
 	conns    []connection
+
+	warn io.Writer // for what must be known of a result beside it
 
 	listening func(addr net.Addr) // for tests: told where the server listens
 }
@@ -218,9 +221,9 @@ func (s *session) open() (err error) {
 	if s.res, err = s.nic.open(s.c, &lay, d); err != nil {
 		return err
 	}
-	s.traffic = &traffic{c: s.c, now: s.nic.Now, cq: s.res.cq, qps: s.res.qps, mem: s.res.mem,
-		lay: lay, remote: make([]rdma.Target, s.c.QPs), inline: s.c.Inline, rate: s.attr.Rate,
-		mtu: s.g.mtu}
+	s.traffic = &traffic{c: s.c, now: s.nic.Now, lost: s.nic.Lost, cq: s.res.cq, qps: s.res.qps,
+		mem: s.res.mem, lay: lay, remote: make([]rdma.Target, s.c.QPs), inline: s.c.Inline,
+		rate: s.attr.Rate, mtu: s.g.mtu}
 	if s.c.CM {
 		s.traffic.mtu = s.attr.MTU // the connection manager agrees on it
 	}

@@ -48,7 +48,7 @@ func runPair(t *testing.T, w *world, c, s *Config, f Format) (client, server out
 	t.Helper()
 	run := func(side int, conf *Config, conn *idleConn) (o outcome) {
 		var out bytes.Buffer
-		ses := session{c: conf, nic: w.nics[side]}
+		ses := session{c: conf, nic: w.nics[side], warn: w.nics[side].warn}
 		if conn != nil {
 			ses.x = newTCP(t.Context(), conn, conf.client())
 		}
@@ -321,7 +321,7 @@ func TestInterrupted(t *testing.T) {
 	w.nics[1].idle = true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	tr := traffic{c: conf, cq: res.cq, qps: res.qps, mem: res.mem, lay: lay, rate: testRate,
-		mtu:    1024,
+		mtu: 1024, lost: w.nics[0].Lost,
 		remote: peerTargets(peer), now: func() unit.Time {
 			now := w.nics[0].Now()
 			if now > unit.Time(10*time.Millisecond) {

@@ -31,6 +31,7 @@ const pollBatch = 64
 type traffic struct {
 	c      *Config
 	now    func() unit.Time // the NIC's virtual time
+	lost   func() time.Duration
 	cq     completionQueue
 	qps    []queuePair
 	mem    *rdma.Memory

@@ -154,6 +154,8 @@ func ParseBinaryKeys(b []byte) (k Keys, err error) {
 type summary struct {
 	size, iterations    uint64
 	peak, average, rate float64
+
+	loss loss // of our own NIC's clock meanwhile; not told
 }
 
 // fields are the five messages of a summary, in order.
@@ -171,6 +173,6 @@ func parseSummary(m [5][reportLen]byte) summary {
 	for i := range m {
 		v[i] = binary.BigEndian.Uint64(m[i][:])
 	}
-	return summary{v[0], v[1], math.Float64frombits(v[2]), math.Float64frombits(v[3]),
-		math.Float64frombits(v[4])}
+	return summary{size: v[0], iterations: v[1], peak: math.Float64frombits(v[2]),
+		average: math.Float64frombits(v[3]), rate: math.Float64frombits(v[4])}
 }

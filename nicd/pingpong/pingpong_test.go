@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -106,7 +107,7 @@ func both(t *testing.T, paths [2]string, c Config) (string, error) {
 	heard, ended := make(chan net.Addr, 1), make(chan error, 1)
 	go func() {
 		var w bytes.Buffer
-		ended <- run(t.Context(), server, c, &w, func(a net.Addr) { heard <- a })
+		ended <- run(t.Context(), server, c, &w, io.Discard, func(a net.Addr) { heard <- a })
 	}()
 	select {
 	case err := <-ended:
@@ -115,10 +116,25 @@ func both(t *testing.T, paths [2]string, c Config) (string, error) {
 		c.Port, c.Server = uint16(at.(*net.TCPAddr).Port), "127.0.0.1"
 	}
 	var w bytes.Buffer
-	if err := run(t.Context(), client, c, &w, nil); err != nil {
+	var warned bytes.Buffer
+	if err := run(t.Context(), client, c, &w, &warned, nil); err != nil {
 		return w.String(), err
 	}
+	if warned.Len() > 0 {
+		t.Errorf("in a lab, which loses no time: %s", warned.String())
+	}
 	return w.String(), <-ended
+}
+
+// By hand: of 10 ms for 1000 messages 5 are lost.
+func TestLostTimeIsTold(t *testing.T) {
+	var b bytes.Buffer
+	tellLoss(&b, &Config{Iterations: 1000}, 10*time.Millisecond, 5*time.Millisecond)
+	want := "WARNING: the NIC's clock lost 5ms in these 10ms; by the wall clock it is " +
+		"15.00 usec/iter\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
 }
 
 // Both ends must agree on the size, and a peer must be a ping-pong program.

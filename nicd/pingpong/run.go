@@ -36,12 +36,14 @@ type player struct {
 	heard func(net.Addr) // for tests: told where the server listens
 }
 
-// Run plays one end and prints what the program prints.
-func Run(ctx context.Context, d *rdma.Device, c Config, w io.Writer) error {
-	return run(ctx, d, c, w, nil)
+// Run plays one end and prints what the program prints, and to warn if the NIC's clock has lost
+// time meanwhile, as it can without a lab.
+func Run(ctx context.Context, d *rdma.Device, c Config, w, warn io.Writer) error {
+	return run(ctx, d, c, w, warn, nil)
 }
 
-func run(ctx context.Context, d *rdma.Device, c Config, w io.Writer, heard func(net.Addr)) error {
+func run(ctx context.Context, d *rdma.Device, c Config, w, warn io.Writer, heard func(net.Addr),
+) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
@@ -68,17 +70,27 @@ func run(ctx context.Context, d *rdma.Device, c Config, w io.Writer, heard func(
 		return err
 	}
 	tell(w, "remote address:", p.peer)
-	start := d.Now()
+	start, before := d.Now(), d.Lost()
 	if err := p.play(ctx); err != nil {
 		return err
 	}
-	took := d.Now().Sub(start)
+	took, lost := d.Now().Sub(start), d.Lost()-before
 	total := float64(c.Size) * float64(c.Iterations) * 2
 	us := float64(took) / float64(time.Microsecond)
 	fmt.Fprintf(w, "%.0f bytes in %.2f seconds = %.2f Mbit/sec\n", total, us/1e6, total*8/us)
 	fmt.Fprintf(w, "%d iters in %.2f seconds = %.2f usec/iter\n", c.Iterations, us/1e6,
 		us/float64(c.Iterations))
+	tellLoss(warn, &c, took, lost)
 	return nil
+}
+
+// tellLoss says how long it was by the wall clock, if that differs.
+func tellLoss(w io.Writer, c *Config, took, lost time.Duration) {
+	if lost > 0 {
+		us := float64(took+lost) / float64(time.Microsecond)
+		fmt.Fprintf(w, "WARNING: the NIC's clock lost %v in these %v; by the wall clock it is "+
+			"%.2f usec/iter\n", lost, took, us/float64(c.Iterations))
+	}
 }
 
 func tell(w io.Writer, what string, ends []end) {

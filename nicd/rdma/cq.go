@@ -94,7 +94,7 @@ func (c *CQ) take(dst *Completion) {
 	*dst = Completion{ID: e.ID, QPN: ib.QPN(e.QPN), Op: Op(e.Op), Status: Status(e.Status),
 		Bytes: int(e.Bytes), Imm: e.Imm, HasImm: e.Flags&abi.FlagHasImm != 0,
 		Solicited: e.Flags&abi.FlagWasSolicited != 0, SourceQP: ib.QPN(e.SourceQP),
-		At: unit.Time(e.At), Posted: unit.Time(e.Posted)}
+		At: unit.Time(e.At), Posted: unit.Time(e.Posted), Lost: time.Duration(e.Lost)}
 	q := c.last
 	if q == nil || q.handle != e.Handle {
 		if q = c.dev.queue(e.Handle); q == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +30,7 @@ type Device struct {
 	post sync.Mutex
 	ring *abi.Ring
 	keys map[uint32]*Memory // that work requests may name
+	into writer             // of entries into the ring
 
 	mu     sync.Mutex
 	queues map[uint32]*QP
@@ -39,6 +41,7 @@ type Device struct {
 	ports  map[uint32]*Listener
 
 	last   atomic.Int64 // latest virtual time given out
+	lost   atomic.Int64 // latest lost time given out
 	events chan Event
 }
 
@@ -75,6 +78,7 @@ func Open(path string) (*Device, error) {
 		cqs: map[uint32]*CQ{}, srqs: map[uint32]*SRQ{}, links: map[uint32]*link{},
 		ports: map[uint32]*Listener{}, events: make(chan Event, eventsKept),
 		bell: -1}
+	d.into.dev = d
 	conn.event, conn.ended = d.happened, d.end
 	go conn.read()
 	hello := abi.Hello{Version: abi.Version, Program: os.Args[0]}
@@ -119,12 +123,7 @@ func (d *Device) Query() (Attributes, error) {
 // time goes on from there. It never goes back. In a lab whose clock waits for somebody it may be
 // ahead until the daemon's next turn, by what passed meanwhile.
 func (d *Device) Now() unit.Time {
-	d.post.Lock()
-	t, ok := abi.Time{}, false
-	for i := 0; !ok && i < 100 && d.Err() == nil; i++ {
-		t, ok = d.ring.Time()
-	}
-	d.post.Unlock()
+	t, ok := d.clock()
 	now := d.last.Load()
 	if ok && t.Mono != 0 {
 		passed := max(clock.Monotonic()-t.Mono, 0)
@@ -135,6 +134,28 @@ func (d *Device) Now() unit.Time {
 		now = max(now, at)
 	}
 	return unit.Time(now)
+}
+
+// Lost is how much virtual time the NIC has lost against real time, up to the daemon's latest turn.
+// It makes no call. In a lab, whose clock waits for everybody, nothing is ever lost; the clock of a
+// daemon without a lab loses what its machine stood still. Of what is measured by Now and by
+// completions it is the part that a watch sees and they do not.
+func (d *Device) Lost() time.Duration {
+	t, ok := d.clock()
+	for lost := d.lost.Load(); ok && t.Lost > lost; lost = d.lost.Load() {
+		d.lost.CompareAndSwap(lost, t.Lost)
+	}
+	return time.Duration(d.lost.Load())
+}
+
+// clock reads what the daemon has published; false if it is gone, or has been writing for long.
+func (d *Device) clock() (t abi.Time, ok bool) {
+	d.post.Lock()
+	defer d.post.Unlock()
+	for i := 0; !ok && i < 100 && d.Err() == nil; i++ {
+		t, ok = d.ring.Time()
+	}
+	return t, ok
 }
 
 // Done is closed when the daemon has gone or the device was closed.

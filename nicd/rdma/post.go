@@ -12,84 +12,70 @@ import (
 // only with an error, which is about the first that was not: ErrQueueFull, ErrState, ErrInvalid,
 // ErrClosed or ErrDaemonGone.
 func (q *QP) Post(wr ...WR) (posted int, err error) {
-	d := q.pd.dev
-	d.post.Lock()
-	defer d.post.Unlock()
-	if err := d.Err(); err != nil {
-		return 0, err
-	}
-	w := writer{dev: d}
-	for i := range wr {
-		if err = q.judge(&wr[i]); err == nil {
+	return q.pd.dev.give(len(wr), func(w *writer, i int) error {
+		err := q.judge(&wr[i])
+		if err == nil {
 			err = w.send(q, &wr[i])
 		}
-		if err != nil {
-			break
+		if err == nil {
+			q.sent++
 		}
-		q.sent++
-		posted++
-	}
-	w.flush()
-	return posted, err
+		return err
+	})
 }
 
 // PostReceive appends receives and returns how many were taken; fewer than all only with an error.
 // A QP with an SRQ has none of its own.
 func (q *QP) PostReceive(wr ...ReceiveWR) (posted int, err error) {
-	d := q.pd.dev
-	d.post.Lock()
-	defer d.post.Unlock()
-	if err := d.Err(); err != nil {
-		return 0, err
-	}
-	w := writer{dev: d}
-	for i := range wr {
+	return q.pd.dev.give(len(wr), func(w *writer, i int) error {
 		switch {
 		case q.closed.Load():
-			err = ErrClosed
+			return ErrClosed
 		case q.cfg.SRQ != nil || !q.pd.holds(wr[i].Local, true):
-			err = ErrInvalid
+			return ErrInvalid
 		case q.received-q.receivesDone.Load() >= uint32(q.cfg.ReceiveDepth):
-			err = ErrQueueFull
-		default:
-			err = w.receive(abi.KindReceive, q.handle, &wr[i])
+			return ErrQueueFull
 		}
-		if err != nil {
-			break
+		err := w.receive(abi.KindReceive, q.handle, &wr[i])
+		if err == nil {
+			q.received++
 		}
-		q.received++
-		posted++
-	}
-	w.flush()
-	return posted, err
+		return err
+	})
 }
 
 // PostReceive appends receives and returns how many were taken; fewer than all only with an error.
 // There is room again for those that QPs have taken, once a completion has told of it.
 func (s *SRQ) PostReceive(wr ...ReceiveWR) (posted int, err error) {
-	d := s.pd.dev
+	return s.pd.dev.give(len(wr), func(w *writer, i int) error {
+		switch {
+		case !s.pd.holds(wr[i].Local, true):
+			return ErrInvalid
+		case s.posted-s.taken.Load() >= uint32(s.depth):
+			return ErrQueueFull
+		}
+		err := w.receive(abi.KindShared, s.handle, &wr[i])
+		if err == nil {
+			s.posted++
+		}
+		return err
+	})
+}
+
+// give has one write n work requests for the daemon, until one cannot be taken, and tells the
+// daemon of all that were.
+func (d *Device) give(n int, one func(w *writer, i int) error) (posted int, err error) {
 	d.post.Lock()
 	defer d.post.Unlock()
 	if err := d.Err(); err != nil {
 		return 0, err
 	}
-	w := writer{dev: d}
-	for i := range wr {
-		switch {
-		case !s.pd.holds(wr[i].Local, true):
-			err = ErrInvalid
-		case s.posted-s.taken.Load() >= uint32(s.depth):
-			err = ErrQueueFull
-		default:
-			err = w.receive(abi.KindShared, s.handle, &wr[i])
+	for posted < n && err == nil {
+		if err = one(&d.into, posted); err == nil {
+			posted++
 		}
-		if err != nil {
-			break
-		}
-		s.posted++
-		posted++
 	}
-	w.flush()
+	d.into.flush()
 	return posted, err
 }
 

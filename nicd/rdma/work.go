@@ -1,6 +1,8 @@
 package rdma
 
 import (
+	"time"
+
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/roce/ib"
 	"github.com/rocelab/rocelab/roce/qp"
@@ -109,4 +111,7 @@ type Completion struct {
 	SourceQP  ib.QPN    // receives of datagrams
 	At        unit.Time // when it ended, virtual
 	Posted    unit.Time // when the NIC took the request from the program; 0 of receives
+
+	// Lost is what Device.Lost was when it ended.
+	Lost time.Duration
 }

@@ -93,7 +93,7 @@ func (p *program) destroyCQ(h abi.Handle) (none, error) {
 func (q *queuePair) Completed(_ unit.Time, c *qp.Completion) {
 	e := abi.Completion{ID: c.ID, Op: uint8(c.Op), Status: uint8(c.Status), Handle: q.handle,
 		QPN: uint32(q.qpn), SourceQP: uint32(c.SourceQP), Bytes: uint32(c.Bytes), Imm: c.Imm,
-		At: int64(c.At)}
+		At: int64(c.At), Lost: q.program.server.cfg.Driver.TimeLost().Nanoseconds()}
 	if c.HasImm {
 		e.Flags |= abi.FlagHasImm
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,12 +23,16 @@ import (
 )
 
 // direct is a driver without a loop: what it is given it does at once.
-type direct struct{ now unit.Time }
+type direct struct {
+	now  unit.Time
+	lost time.Duration
+}
 
 func (d *direct) Do(fn func(unit.Time)) error            { fn(d.now); return nil }
 func (d *direct) Attach(int, func(unit.Time) bool) error { return nil }
 func (d *direct) Detach(int) error                       { return nil }
 func (d *direct) Serve(loop.Poller) error                { return nil }
+func (d *direct) TimeLost() time.Duration                { return d.lost }
 func (d *direct) turn(now unit.Time) loop.Turn           { return loop.Turn{Now: now, Clock: now} }
 
 // victim is a server with an honest program, whose memory and queues nobody else may touch, and one

@@ -20,7 +20,8 @@ const burst = 256
 
 // Poll takes what programs have submitted. It is the loop's.
 func (s *Server) Poll(t loop.Turn) (worked bool) {
-	at := abi.Time{Virtual: int64(t.Clock), Mono: t.Mono, Speed: math.Float64bits(t.Speed)}
+	at := abi.Time{Virtual: int64(t.Clock), Mono: t.Mono, Speed: math.Float64bits(t.Speed),
+		Lost: s.cfg.Driver.TimeLost().Nanoseconds()}
 	for _, p := range s.programs {
 		p.ring.PutTime(at)
 		if p.submit(t.Now) > 0 {

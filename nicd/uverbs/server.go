@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -28,6 +29,7 @@ type Driver interface {
 	Attach(fd int, fn func(now unit.Time) (keep bool)) error
 	Detach(fd int) error
 	Serve(p loop.Poller) error
+	TimeLost() time.Duration // against real time, by a clock of the loop's own; on its thread
 }
 
 // Config is what a server serves.

@@ -42,13 +42,13 @@ type DCQCN struct {
 	p    DCQCNParams
 	line float64
 
-	limited    bool
 	current    float64 // R_C, bits per second
 	target     float64 // R_T
 	alpha      float64
 	alphaAt    unit.Time // next decay by eq 2
 	timerAt    unit.Time // next round of the rate timer
 	decreased  unit.Time // the last decrease
+	limited    bool      // a CNP came, and the rate is not back at the line's
 	sinceTimer bool      // the timer raised the rate since the last decrease
 	timerStage int       // T
 	byteStage  int       // BC

@@ -26,7 +26,9 @@ import (
 //   - The window of a flow that nothing holds back would grow for ever. It grows to max_window and
 //     no further; more than that in flight could only stand in queues.
 //
-//   - Which RTT the timer RTT/cw takes: the latest, and before there is one the configured.
+//   - Which RTT the timer RTT/cw takes: the smoothed one of RFC 6298, and before there is one the
+//     configured. By the latest one all flows of a large incast change their pace together, so that
+//     the queue swings further, up and to nothing.
 //
 //   - A flow that lost its first packets has acknowledged none: it goes on with the least window,
 //     gamma.
@@ -46,6 +48,7 @@ type LDCP struct {
 	acked int        // packets, in fast start
 	cw    float64    // packets
 	rtt   time.Duration
+	timed bool // rtt was measured
 
 	values [4]Value
 }
@@ -70,7 +73,7 @@ func (l *LDCP) Sent(_ unit.Time, n unit.Bytes) { l.plain = max(0, l.plain-n) }
 // Ack is [LDCP] eq 2, and the way out of fast start without a loss.
 func (l *LDCP) Ack(_ unit.Time, a Ack) {
 	if a.RTT > 0 {
-		l.rtt = a.RTT
+		l.time(a.RTT)
 	}
 	if l.fast {
 		// The first RTT is over. 3.1: "set the packets to ECN-capable ever since."
@@ -87,6 +90,15 @@ func (l *LDCP) Ack(_ unit.Time, a Ack) {
 	if a.Marked > 0 {
 		l.decrease(float64(a.Marked))
 	}
+}
+
+// time is RFC 6298, 2.2 and 2.3, with its alpha of 1/8.
+func (l *LDCP) time(rtt time.Duration) {
+	if !l.timed {
+		l.rtt, l.timed = rtt, true
+		return
+	}
+	l.rtt += (rtt - l.rtt) / 8
 }
 
 // increase is what n packets without a mark do.

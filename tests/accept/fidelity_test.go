@@ -2,14 +2,20 @@ package accept
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"math/rand/v2"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/dataplane/netspace"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/deploy/lab"
@@ -69,6 +75,34 @@ func TestRealFramesAreVirtualTime(t *testing.T) {
 	}
 }
 
+// TestProbesAreExact: a probe of a run on real frames sees what it sees in virtual time.
+func TestProbesAreExact(t *testing.T) {
+	looking := func(seen *[]string) *scenario.Scenario {
+		s := small("fid-probes")
+		for _, at := range []time.Duration{time.Microsecond, 777_777, 2 * time.Millisecond} {
+			look := func(ctx context.Context, node func(string) daemon.Caller) error {
+				var state json.RawMessage
+				err := node("sw0").Call(ctx, http.MethodGet, "/v1/state", nil, &state)
+				*seen = append(*seen, string(state))
+				return err
+			}
+			s.Probes = append(s.Probes, scenario.Probe{At: at, Look: look})
+		}
+		return s
+	}
+	var real, virtual []string
+	if r := onRealFrames(t, looking(&real), nil); !r.Certificate.Valid {
+		t.Errorf("%+v", r.Certificate)
+	}
+	if _, err := looking(&virtual).Virtual(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(real, virtual) {
+		t.Errorf("on real frames\n%s\nin virtual time\n%s", strings.Join(real, "\n"),
+			strings.Join(virtual, "\n"))
+	}
+}
+
 // TestForeignFramesInvalidate: RoCE frames that no machine of the lab has sent change what happens,
 // and the certificate says so.
 func TestForeignFramesInvalidate(t *testing.T) {
@@ -95,5 +129,35 @@ func TestLossBelowInvalidates(t *testing.T) {
 	})
 	if r.Certificate.Valid {
 		t.Errorf("%+v", r.Certificate)
+	}
+}
+
+// TestOverloadInvalidates: with a clock that waits for nobody, in real time, no machine follows 40
+// Gb/s, and the certificate tells that frames were late and what became of it.
+func TestOverloadInvalidates(t *testing.T) {
+	s := small("fid-rigid")
+	s.Topology.Clock = lab.Clock{Start: 1, Min: 1, Max: 1, Rigid: true}
+	got := failed(onRealFrames(t, s, nil))
+	if !strings.Contains(got, "arrivals behind a decision") ||
+		!strings.Contains(got, scenario.CheckTwin) {
+		t.Errorf("failed checks: %q", got)
+	}
+}
+
+// TestFullRingInvalidates: a daemon that stands still while more frames come than its rings hold.
+// The kernel drops them, and the certificate tells.
+func TestFullRingInvalidates(t *testing.T) {
+	const frames = 20_000
+	r := onRealFrames(t, small("fid-ring"), func(l *lab.Lab) error {
+		pid := daemonPid(t, "fid-ring", "sw0")
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return err
+		}
+		dice := rand.New(rand.NewPCG(1, 2))
+		err := netspace.Do("fid-ring-h1", func() error { return inject("eth0", dice, frames) })
+		return errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
+	})
+	if got := failed(r); !strings.Contains(got, "frames lost in sockets and rings") {
+		t.Errorf("failed checks: %q", got)
 	}
 }

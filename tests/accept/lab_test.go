@@ -1,6 +1,7 @@
 package accept
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -122,5 +123,22 @@ func TestTopologyFaultsAreNamed(t *testing.T) {
 	}
 	if code == 0 {
 		t.Error("a bad topology is accepted")
+	}
+}
+
+// The daemons of a lab are the rocelab that brought it up, whatever else is beside it or in PATH,
+// and lists of processes show what they are.
+func TestDaemonsAreTheSameProgram(t *testing.T) {
+	lab, _ := upStar(t)
+	for node, kind := range map[string]string{"sw0": "switchd", "h1": "nicd"} {
+		proc := fmt.Sprintf("/proc/%d", daemonPid(t, lab, node))
+		exe, err := os.Readlink(proc + "/exe")
+		if err != nil || exe != filepath.Join(bin, "rocelab") {
+			t.Errorf("%s runs %s, %v", node, exe, err)
+		}
+		comm, err := os.ReadFile(proc + "/comm")
+		if err != nil || string(comm) != kind+"\n" {
+			t.Errorf("%s is called %q, %v", node, comm, err)
+		}
 	}
 }

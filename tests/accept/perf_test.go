@@ -1,12 +1,18 @@
 package accept
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/rocelab/rocelab/dataplane/daemon"
 	"github.com/rocelab/rocelab/nicd/perftest"
 )
 
@@ -72,5 +78,82 @@ func TestPingAcrossTheLab(t *testing.T) {
 	}
 	if code := server.end(t); code != 0 {
 		t.Errorf("an interrupted server: exit code %d\n%s", code, server.err.String())
+	}
+}
+
+// A NIC without a lab has lost what its machine stood still. perf says so of what it measured
+// meanwhile, and what a watch would have said.
+func TestPerfTellsOfLostTime(t *testing.T) {
+	n := upNICs(t)
+	control := daemon.NewClient(strings.TrimSuffix(n.paths[0], ".verbs") + ".sock")
+	defer control.Close()
+	status := func() (st daemon.Status) {
+		t.Helper()
+		if err := control.Call(t.Context(), http.MethodGet, "/v1/status", nil, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	args := []string{"perf", "write_bw", "-p", strconv.Itoa(freePorts(t, 1)), "-n", "1000000"}
+	server := start(t, "rocelab", append(args, "--nic", n.paths[1])...)
+	server.until(t, "Waiting for client")
+	client := start(t, "rocelab", append(args, "--nic", n.paths[0], "--json", "localhost")...)
+	await(t, "the measurement", func() bool { return status().Ports[0].Sent > 1000 })
+	before := status().Loop.LostNs
+	nicd := n.daemons[0].Process
+	stopped := fmt.Sprintf("/proc/%d/stat", nicd.Pid)
+	if err := nicd.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the NIC stands still", func() bool {
+		text, err := os.ReadFile(stopped)
+		return err == nil && strings.Contains(string(text), ") T ")
+	})
+	from := time.Now()
+	await(t, "a while", func() bool { return time.Since(from) > 50*time.Millisecond })
+	if err := nicd.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the loss is noticed", func() bool { return status().Loop.LostNs > before })
+	lost := float64(status().Loop.LostNs-before) / 1e9
+	sent := status().Ports[0].Sent
+	await(t, "it goes on", func() bool { return status().Ports[0].Sent > sent+1000 })
+	if err := client.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := client.end(t); code != 130 {
+		t.Errorf("exit code %d\n%s", code, client.err.String())
+	}
+	var d perftest.Document
+	if err := json.Unmarshal([]byte(client.out.String()), &d); err != nil || len(d.Bandwidth) != 1 {
+		t.Fatalf("%v\n%s", err, client.out.String())
+	}
+	b := d.Bandwidth[0]
+	window := float64(b.Iterations) * float64(b.Size) / b.Local
+	want := b.Local * window / (window + b.Lost)
+	if b.Lost < lost || b.Lost > float64(status().Loop.LostNs)/1e9 || b.Wall < 0.999*want ||
+		b.Wall > 1.001*want {
+		t.Errorf("lost %g s, at least %g; by the wall clock %g B/s, want %g", b.Lost, lost, b.Wall,
+			want)
+	}
+	if text := client.err.String(); !strings.Contains(text, "WARNING: 65536 bytes: the NIC's "+
+		"clock lost ") || !strings.Contains(text, "by the wall clock the average is ") {
+		t.Errorf("no warning:\n%s", text)
+	}
+}
+
+// await looks again and again until something is so.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%s: not within %v", what, limit)
+		}
 	}
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/rocelab/rocelab/tests/require"
 )
 
-// nics are two nicd processes on the ends of a veth pair, in a namespace of the test's own.
+// nics are two nicd processes on the ends of a veth pair, in a namespace of the test's own. Each is
+// the gateway of the other, so that nobody asks the kernel for the way.
 type nics struct {
 	ns      string
 	daemons [2]*command
@@ -68,7 +69,8 @@ func upNICs(t *testing.T) *nics {
 		config := filepath.Join(dir, fmt.Sprintf("n%d.yaml", i))
 		n.paths[i] = filepath.Join(dir, fmt.Sprintf("n%d.verbs", i))
 		text := fmt.Sprintf("name: n%d\nnetns: %s\ncontrol: %s\nport: {name: p%d, rate: 1Gb/s}\n"+
-			"mac: %v\nipv4: %v\ncc: {algorithm: none}\n", i, n.ns, control, i, macOf(i), ipOf(i))
+			"mac: %v\nipv4: %v\ncc: {algorithm: none}\ngateway: {subnet: %v/32, mac: %v}\n", i,
+			n.ns, control, i, macOf(i), ipOf(i), ipOf(i), macOf(1-i))
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -26,9 +26,6 @@ type card struct {
 	config func(c *pipeline.Config)
 	// response is how long the tester takes to obey a PFC frame.
 	response time.Duration
-	// untold is set where frames count that no loop is told of beforehand, as ARP: they come when
-	// the kernel brings them.
-	untold bool
 }
 
 // bench is a case at work: the two devices on a bed, with what the case asks of them.
@@ -128,22 +125,17 @@ func (b *bench) end(check bool) {
 	b.stop()
 	b.balance()
 	if !b.spoilt {
-		b.row.digests[b.mode] = append(b.row.digests[b.mode], digest(b.tester, b.card.untold))
+		b.row.digests[b.mode] = append(b.row.digests[b.mode], digest(b.tester))
 		collect(b.tester)
 	}
 }
 
 // digest sums up every frame that arrived, by port, with the time.
-func digest(t *tester, untold bool) (sums []uint64) {
+func digest(t *tester) (sums []uint64) {
 	for i := range t.ports {
 		h := fnv.New64a()
 		for _, a := range t.ports[i].arrivals {
-			if untold && a.class.Kind == frame.Other {
-				continue
-			}
-			if !untold {
-				h.Write(binary.LittleEndian.AppendUint64(nil, uint64(a.at)))
-			}
+			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(a.at)))
 			h.Write(a.bytes)
 		}
 		sums = append(sums, h.Sum64())

@@ -72,7 +72,7 @@ func newRealFrames(t *testing.T, s *setup) bed {
 			r.wires[n] = append(r.wires[n], wire)
 			cfg.Ports = append(cfg.Ports, loop.Port{Name: portName(i), Wire: wire,
 				Link: s.link(i), TxLink: int(nodes)*i + int(n),
-				RxLink: int(nodes)*i + 1 - int(n)})
+				RxLink: int(nodes)*i + 1 - int(n), Far: loop.Switch})
 		}
 		if r.loops[n], err = loop.New(cfg); err != nil {
 			t.Fatal(err)

@@ -89,7 +89,7 @@ func openEnd(name string) (*end, error) {
 		return nil, err
 	}
 	e := &end{}
-	if e.prog, err = bpf.LoadSwitch(bpf.PortConfig{}); err != nil {
+	if e.prog, err = bpf.LoadSwitch(bpf.PortConfig{Told: loop.Switch.Told()}); err != nil {
 		return nil, err
 	}
 	if e.Socket, err = xsk.Open(dev.Attrs().Index, e.prog.XSKMap(),

@@ -144,8 +144,7 @@ hardware, under the plans' own names. Each is one function that runs twice: in v
 on real frames over AF_XDP on veth, where the XDP program classifies. Expected values are computed
 from the configuration of the case. After each case the ledgers of switch and tester are checked,
 that all that one sent has reached the other, and that on real frames every frame came with the
-bytes and at the nanosecond of virtual time (but for ARP, which no clock knows of beforehand, and
-for frames damaged on purpose).
+bytes and at the nanosecond of virtual time (but for frames damaged on purpose).
 `
 
 func matrix() string {

@@ -101,7 +101,7 @@ func asRouted(p packet, n int, to wire.MAC) []byte {
 func TestBasicFib(t *testing.T) {
 	conform(t, card{plan: &forwarding, name: "test_basic_fib",
 		checks: "longest prefix; MAC addresses, TTL and checksum rewritten, all else as it was",
-		untold: true, config: routing}, func(b *bench) {
+		config: routing}, func(b *bench) {
 		introduce(b)
 		const count = 4
 		for _, c := range []struct {
@@ -137,7 +137,7 @@ func TestBasicFib(t *testing.T) {
 func TestHash(t *testing.T) {
 	conform(t, card{plan: &forwarding, name: "test_hash",
 		checks: "128 flows over two next hops: each on one path, neither path below a third",
-		untold: true, config: routing}, func(b *bench) {
+		config: routing}, func(b *bench) {
 		introduce(b)
 		const flows, each = 128, 3
 		for i := range flows {
@@ -175,7 +175,7 @@ func TestHash(t *testing.T) {
 
 // A packet that has no hop left to live goes nowhere. RFC 1812 section 5.3.1.
 func TestTTL(t *testing.T) {
-	conform(t, card{plan: &forwarding, name: "TTL", untold: true, config: routing,
+	conform(t, card{plan: &forwarding, name: "TTL", config: routing,
 		checks: "TTL 1 is dropped, TTL 2 leaves with TTL 1"}, func(b *bench) {
 		introduce(b)
 		for _, ttl := range []uint8{1, 2} {
@@ -211,7 +211,7 @@ func TestIncompleteArp(t *testing.T) {
 		{fib.ToCPU, "held at the CPU, which asks for the address", 0, 0},
 	} {
 		conform(t, card{plan: &forwarding, name: fmt.Sprintf("incomplete ARP entry (%v)", c.remedy),
-			checks: c.checks, untold: true, config: func(cfg *pipeline.Config) {
+			checks: c.checks, config: func(cfg *pipeline.Config) {
 				routing(cfg)
 				cfg.Router.Incomplete = c.remedy
 				cfg.MACs.Age = silence

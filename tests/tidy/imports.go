@@ -36,7 +36,7 @@ var layers = []layer{
 	{name: "daemons", rest: []string{"dataplane/daemon", "switchd", "nicd", "nicd/uverbs/...",
 		"nicd/rdma/..."}},
 	{name: "labs", rest: []string{"deploy/...", "nicd/perftest", "nicd/pingpong", "nicd/rping"}},
-	{name: "commands", rest: []string{"cmd/...", "tests/..."}},
+	{name: "commands", rest: []string{"cmd/...", "deploy/examples/aimd/cmd/...", "tests/..."}},
 }
 
 // pureImports is what a machine may use of the standard library. None of it reads a clock, the

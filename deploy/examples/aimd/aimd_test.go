@@ -2,12 +2,7 @@ package aimd
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 	"net/http"
-	"os"
-	"os/exec"
-	"reflect"
 	"testing"
 	"time"
 
@@ -17,7 +12,6 @@ import (
 	"github.com/rocelab/rocelab/deploy/twin"
 	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/roce/cc"
-	"github.com/rocelab/rocelab/tests/require"
 )
 
 const us = unit.Time(time.Microsecond)
@@ -44,7 +38,8 @@ func TestReaction(t *testing.T) {
 	want(10*unit.GbPerSecond, unit.Never)
 }
 
-// The scenario is an incast of two with aimd, in control calls, so that it runs on either driver.
+// The lab of an incast of two with aimd, as a program of one's own makes it. The same by commands:
+// lab.yaml and incast.yaml.
 const (
 	message  = 1 << 20
 	interval = 20 * time.Microsecond
@@ -52,7 +47,7 @@ const (
 )
 
 func topology() lab.Topology {
-	top := lab.Star(fmt.Sprintf("aimd-%d", os.Getpid()), 3, 10*unit.GbPerSecond, time.Microsecond)
+	top := lab.Star("aimd", 3, 10*unit.GbPerSecond, time.Microsecond)
 	top.NIC.CC = nicd.CCConfig{Algorithm: "aimd", Preset: "textbook",
 		Params: map[string]any{"interval": "30us"}}
 	return top
@@ -88,9 +83,8 @@ func recorded(ctx context.Context, client daemon.Caller) (s daemon.Samples, err 
 	return s, err
 }
 
-// inVirtualTime runs the scenario on the twin of the lab.
-func inVirtualTime(t *testing.T) *twin.Twin {
-	t.Helper()
+// In virtual time CNPs hold both flows to half of the link at most, and to the same.
+func TestVirtualTime(t *testing.T) {
 	top := topology()
 	tw, err := twin.New(&top)
 	if err != nil {
@@ -98,12 +92,6 @@ func inVirtualTime(t *testing.T) *twin.Twin {
 	}
 	begin(t, tw.Client)
 	tw.Run(unit.Time(interval * (samples + 1)))
-	return tw
-}
-
-// In virtual time CNPs hold both flows to half of the link at most, and to the same.
-func TestVirtualTime(t *testing.T) {
-	tw := inVirtualTime(t)
 	var means [2]float64
 	for i, host := range []string{"h1", "h2"} {
 		s, err := recorded(t.Context(), tw.Client(host))
@@ -124,56 +112,5 @@ func TestVirtualTime(t *testing.T) {
 	}
 	if err := tw.Net.Check(); err != nil {
 		t.Error(err)
-	}
-}
-
-// On real frames, with our nicd, every sample is what it is in virtual time.
-func TestRealFrames(t *testing.T) {
-	require.Root(t)
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", bin, "./cmd/nicd",
-		"github.com/rocelab/rocelab/cmd/switchd")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	// A lab takes its daemons from beside the program that builds it, or from PATH.
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	l, err := lab.Up(ctx, topology(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	begin(t, func(node string) daemon.Caller { return l.Client(node) })
-	l.Start()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for l.Page.Status().Virtual < unit.Time(interval*(samples+1)) {
-		select {
-		case <-tick.C:
-		case err := <-l.Failed():
-			t.Fatal(err)
-		case <-ctx.Done():
-			t.Fatalf("virtual time is %v", l.Page.Status().Virtual)
-		}
-	}
-	tw := inVirtualTime(t)
-	for _, host := range []string{"h1", "h2", "h3"} {
-		got, err := recorded(ctx, l.Client(host))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := recorded(ctx, tw.Client(host))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: real frames and virtual time differ", host)
-		}
 	}
 }

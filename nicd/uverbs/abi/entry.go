@@ -114,6 +114,7 @@ type Completion struct {
 	At       int64
 	Done     uint32 // requests of that queue that have ended so far, this one included
 	Posted   int64  // when the NIC took the request; 0 of receives
+	Lost     int64  // by the daemon's clock against real time, in ns, until then
 }
 
 // Encode writes the entry to b, which has CompletionSize bytes.
@@ -130,6 +131,7 @@ func (c *Completion) Encode(b []byte) {
 	order.PutUint64(b[32:], uint64(c.At))
 	order.PutUint32(b[40:], c.Done)
 	order.PutUint64(b[48:], uint64(c.Posted))
+	order.PutUint64(b[56:], uint64(c.Lost))
 }
 
 // Decode reads the entry from b, which has CompletionSize bytes.
@@ -138,5 +140,6 @@ func (c *Completion) Decode(b []byte) {
 	*c = Completion{ID: order.Uint64(b[0:]), Op: b[8], Status: b[9], Flags: order.Uint16(b[10:]),
 		Handle: order.Uint32(b[12:]), QPN: order.Uint32(b[16:]), SourceQP: order.Uint32(b[20:]),
 		Bytes: order.Uint32(b[24:]), Imm: order.Uint32(b[28:]), At: int64(order.Uint64(b[32:])),
-		Done: order.Uint32(b[40:]), Posted: int64(order.Uint64(b[48:]))}
+		Done: order.Uint32(b[40:]), Posted: int64(order.Uint64(b[48:])),
+		Lost: int64(order.Uint64(b[56:]))}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Version is that of everything in this package. A daemon refuses programs of another one.
-const Version = 1
+const Version = 2
 
 // MaxMessage bounds a control message, in bytes.
 const MaxMessage = 32 << 10

@@ -14,7 +14,7 @@ const (
 	wordHead  = 8  // entries ever taken, by the consumer
 	wordFlag  = 16 // submissions: Resting; completions: what the program is armed for
 	wordState = 24 // completions: not 0 once it has overflowed
-	wordClock = 32 // submissions: sequence, virtual time, monotonic time, speed
+	wordClock = 32 // submissions: sequence, virtual time, monotonic time, speed, lost time
 	header    = 64
 	wordBytes = 8
 )
@@ -105,6 +105,7 @@ type Time struct {
 	Virtual int64 // ns
 	Mono    int64 // ns of CLOCK_MONOTONIC
 	Speed   uint64
+	Lost    int64 // virtual ns that a clock of the daemon's own has lost against real time
 }
 
 // PutTime publishes the clock, for whoever reads it without a lock.
@@ -115,6 +116,7 @@ func (r *Ring) PutTime(t Time) {
 	r.seg.At(wordClock + 1).Store(uint64(t.Virtual))
 	r.seg.At(wordClock + 2).Store(uint64(t.Mono))
 	r.seg.At(wordClock + 3).Store(t.Speed)
+	r.seg.At(wordClock + 4).Store(uint64(t.Lost))
 	seq.Store(n + 1)
 }
 
@@ -123,7 +125,8 @@ func (r *Ring) Time() (Time, bool) {
 	seq := r.seg.At(wordClock)
 	n := seq.Load()
 	t := Time{Virtual: int64(r.seg.At(wordClock + 1).Load()),
-		Mono: int64(r.seg.At(wordClock + 2).Load()), Speed: r.seg.At(wordClock + 3).Load()}
+		Mono: int64(r.seg.At(wordClock + 2).Load()), Speed: r.seg.At(wordClock + 3).Load(),
+		Lost: int64(r.seg.At(wordClock + 4).Load())}
 	return t, n&1 == 0 && seq.Load() == n
 }
 
