@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -164,6 +165,24 @@ func TestFilteredAndLost(t *testing.T) {
 	s.through[0].Release()
 	s.through = nil // lost
 	s.send(false)
+	s.port.receive()
+	if got := s.port.loop.stats.Forgotten; got != 1 || s.links.OnTheWay(0) != 0 {
+		t.Errorf("%d lost, %d on their way; want 1 and 0", got, s.links.OnTheWay(0))
+	}
+}
+
+// TestTheClockDoesNotWaitForAPortThatIsDown: what the other end sent before it heard of it is given
+// up like all that the kernel loses, or time would stand still until the port is back.
+func TestTheClockDoesNotWaitForAPortThatIsDown(t *testing.T) {
+	s := newSifted(t)
+	s.port.down(errors.New("unplugged"))
+	s.send(false)
+	s.through[0].Release()
+	s.port.receive()
+	if n := s.links.OnTheWay(0); n != 1 {
+		t.Errorf("%d on their way, want 1: the kernel may be slow", n)
+	}
+	s.port.loop.mono += patience + 1
 	s.port.receive()
 	if got := s.port.loop.stats.Forgotten; got != 1 || s.links.OnTheWay(0) != 0 {
 		t.Errorf("%d lost, %d on their way; want 1 and 0", got, s.links.OnTheWay(0))

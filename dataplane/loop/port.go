@@ -40,6 +40,9 @@ const patience = int64(100 * time.Millisecond)
 // receive takes everything that has arrived and schedules it at its time.
 func (p *port) receive() {
 	if p.Wire == nil {
+		if p.RxLink != NoLink {
+			p.giveUp() // The other end may have sent before it heard; the clock waits for all.
+		}
 		return
 	}
 	l := p.loop
