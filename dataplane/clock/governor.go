@@ -94,7 +94,8 @@ func (g *Governor) Adjust() {
 	g.set(k)
 }
 
-// stopped reports whether the clock stands at its stop, and tells nothing of the machine.
+// stopped reports whether the clock stands at its stop, where how long it is held tells nothing of
+// the machine.
 func (p *Page) stopped(mono int64) bool {
 	s, ok := p.current()
 	return ok && s.at(mono) >= p.stop()

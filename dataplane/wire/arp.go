@@ -66,6 +66,27 @@ func (h *ARP) TargetIP() [4]byte { return [4]byte(h[24:28]) }
 // SetTargetIP sets the target's protocol address.
 func (h *ARP) SetTargetIP(a [4]byte) { copy(h[24:28], a[:]) }
 
+// Station is a station as ARP knows it.
+type Station struct {
+	MAC MAC
+	IP  [4]byte
+}
+
+// ARPFrame is an ARP packet from sender about target in a frame to dst, padded as a MAC does.
+func ARPFrame(op uint16, dst MAC, sender, target Station) (b [MinFrame]byte) {
+	eth, arp := (*Ethernet)(b[:]), (*ARP)(b[EthernetLen:])
+	eth.SetDst(dst)
+	eth.SetSrc(sender.MAC)
+	eth.SetType(TypeARP)
+	arp.Init()
+	arp.SetOperation(op)
+	arp.SetSenderMAC(sender.MAC)
+	arp.SetSenderIP(sender.IP)
+	arp.SetTargetMAC(target.MAC)
+	arp.SetTargetIP(target.IP)
+	return b
+}
+
 // AsksFor reports whether a frame, which has no tag, is an ARP request for the MAC address of ip.
 func AsksFor(b []byte, ip netip.Addr) bool {
 	eth, ok := AsEthernet(b)

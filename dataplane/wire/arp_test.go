@@ -186,3 +186,18 @@ func FuzzLinkLayer(f *testing.F) {
 		}
 	})
 }
+
+// RFC 826, "Packet format", written out: who has 10.0.0.2, tell 10.0.0.1.
+func TestARPFrame(t *testing.T) {
+	got := ARPFrame(ARPRequest, Broadcast, Station{MAC{2, 0, 0, 0, 0, 1}, [4]byte{10, 0, 0, 1}},
+		Station{MAC{2, 0, 0, 0, 0, 2}, [4]byte{10, 0, 0, 2}})
+	want := [MinFrame]byte{
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x08, 0x06, // Ethernet
+		0, 1, 0x08, 0x00, 6, 4, 0, 1, // types, lengths, request
+		2, 0, 0, 0, 0, 1, 10, 0, 0, 1, // sender
+		2, 0, 0, 0, 0, 2, 10, 0, 0, 2, // target
+	}
+	if got != want {
+		t.Errorf("%x, want %x", got, want)
+	}
+}

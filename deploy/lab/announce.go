@@ -32,17 +32,9 @@ func (l *Lab) announce() error {
 
 // GratuitousARP is the frame by which a host tells everybody its address.
 func GratuitousARP(mac wire.MAC, ip netip.Addr) []byte {
-	b := make([]byte, wire.EthernetLen+wire.ARPLen)
-	eth, arp := (*wire.Ethernet)(b), (*wire.ARP)(b[wire.EthernetLen:])
-	eth.SetDst(wire.Broadcast)
-	eth.SetSrc(mac)
-	eth.SetType(wire.TypeARP)
-	arp.Init()
-	arp.SetOperation(wire.ARPRequest)
-	arp.SetSenderMAC(mac)
-	arp.SetSenderIP(ip.As4())
-	arp.SetTargetIP(ip.As4())
-	return b
+	b := wire.ARPFrame(wire.ARPRequest, wire.Broadcast, wire.Station{MAC: mac, IP: ip.As4()},
+		wire.Station{IP: ip.As4()})
+	return b[:wire.EthernetLen+wire.ARPLen] // the kernel does not pad
 }
 
 // send lets the kernel send a frame on a device.

@@ -10,19 +10,13 @@ import (
 // was made with, if the driver leaves that to it. In a lab a host's kernel would answer at some
 // virtual time or other, and in virtual time there is none.
 type arp struct {
-	asking [maxAsking]neighbour
+	asking [maxAsking]wire.Station
 	waits  int // of asking, the first
 }
 
 // maxAsking is how many neighbours may wait for an answer. A NIC has few routers and peers; one
 // that is not answered asks again (RFC 1122 section 2.3.2.1).
 const maxAsking = 16
-
-// neighbour has asked for the NIC's MAC address.
-type neighbour struct {
-	mac wire.MAC
-	ip  [4]byte
-}
 
 // arpPriority is that of frames without a DSCP.
 func (n *NIC) arpPriority() pfc.Priority { return pfc.Priority(n.cfg.Classify.Default) }
@@ -37,7 +31,7 @@ func (n *NIC) asked(f *frame.Frame) frame.Reason {
 		return frame.DropQueueFull
 	}
 	request := (*wire.ARP)(b[wire.EthernetLen:])
-	a.asking[a.waits] = neighbour{request.SenderMAC(), request.SenderIP()}
+	a.asking[a.waits] = wire.Station{MAC: request.SenderMAC(), IP: request.SenderIP()}
 	a.waits++
 	return frame.NoReason
 }
@@ -51,17 +45,8 @@ func (n *NIC) reply(f *frame.Frame, running pfc.Set) (prio pfc.Priority, ok bool
 	to := a.asking[0]
 	a.waits--
 	copy(a.asking[:], a.asking[1:])
-	var b [wire.MinFrame]byte
-	eth, body := (*wire.Ethernet)(b[:]), (*wire.ARP)(b[wire.EthernetLen:])
-	eth.SetDst(to.mac)
-	eth.SetSrc(n.cfg.MAC)
-	eth.SetType(wire.TypeARP)
-	body.Init()
-	body.SetOperation(wire.ARPReply)
-	body.SetSenderMAC(n.cfg.MAC)
-	body.SetSenderIP(n.cfg.IPv4.As4())
-	body.SetTargetMAC(to.mac)
-	body.SetTargetIP(to.ip)
+	own := wire.Station{MAC: n.cfg.MAC, IP: n.cfg.IPv4.As4()}
+	b := wire.ARPFrame(wire.ARPReply, to.MAC, own, to)
 	if !f.Set(b[:]) {
 		panic("nic: a frame has no room for ARP") // New has seen that it has for a packet
 	}

@@ -9,27 +9,19 @@ import (
 )
 
 // router asks NICs for their MAC addresses.
-var router = neighbour{wire.MAC{2, 0, 0, 0, 0, 254}, [4]byte{10, 0, 0, 254}}
+var router = wire.Station{MAC: wire.MAC{2, 0, 0, 0, 0, 254}, IP: [4]byte{10, 0, 0, 254}}
 
 // question is an ARP request of a neighbour for the NIC's address.
-func (p *peer) question(from neighbour) *frame.Frame {
-	b := make([]byte, wire.MinFrame)
-	eth, arp := (*wire.Ethernet)(b), (*wire.ARP)(b[wire.EthernetLen:])
-	eth.SetDst(wire.Broadcast)
-	eth.SetSrc(from.mac)
-	eth.SetType(wire.TypeARP)
-	arp.Init()
-	arp.SetOperation(wire.ARPRequest)
-	arp.SetSenderMAC(from.mac)
-	arp.SetSenderIP(from.ip)
-	arp.SetTargetIP(p.cfg.IPv4.As4())
+func (p *peer) question(from wire.Station) *frame.Frame {
+	b := wire.ARPFrame(wire.ARPRequest, wire.Broadcast, from,
+		wire.Station{IP: p.cfg.IPv4.As4()})
 	f := p.pool.Get()
-	f.Set(b)
+	f.Set(b[:])
 	return f
 }
 
 // answered reports whether the next frame of the NIC is its answer to a neighbour.
-func (p *peer) answered(t *testing.T, to neighbour) bool {
+func (p *peer) answered(t *testing.T, to wire.Station) bool {
 	t.Helper()
 	f := p.send(p.now)
 	if f == nil {
@@ -41,9 +33,9 @@ func (p *peer) answered(t *testing.T, to neighbour) bool {
 		return false
 	}
 	arp, ok := wire.AsARP(f.Bytes()[wire.EthernetLen:])
-	return ok && f.Len() == wire.MinFrame && eth.Dst() == to.mac && eth.Src() == p.cfg.MAC &&
+	return ok && f.Len() == wire.MinFrame && eth.Dst() == to.MAC && eth.Src() == p.cfg.MAC &&
 		arp.Operation() == wire.ARPReply && arp.SenderMAC() == p.cfg.MAC &&
-		arp.SenderIP() == p.cfg.IPv4.As4() && arp.TargetMAC() == to.mac && arp.TargetIP() == to.ip
+		arp.SenderIP() == p.cfg.IPv4.As4() && arp.TargetMAC() == to.MAC && arp.TargetIP() == to.IP
 }
 
 // RFC 826, "Packet Reception": a request for the NIC's address is answered to who asked, before
@@ -75,9 +67,9 @@ func TestAnswersARP(t *testing.T) {
 func TestARPWaits(t *testing.T) {
 	a, _, pool := newPeers(t, func(c *Config) { c.PFC = c.PFC.With(0) })
 	a.give(0, pfcFrame(pool, pfc.SetOf(0), 0xffff))
-	asker := func(i int) (n neighbour) {
+	asker := func(i int) (n wire.Station) {
 		n = router
-		n.ip[3] = byte(i)
+		n.IP[3] = byte(i)
 		return n
 	}
 	for i := range maxAsking + 1 {

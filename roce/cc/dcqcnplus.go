@@ -166,18 +166,13 @@ func (d *DCQCNPlus) Wake(now unit.Time) { d.advance(now) }
 // advance ends all periods up to now, as if each had been on time.
 func (d *DCQCNPlus) advance(now unit.Time) {
 	for d.timerAt <= now {
-		d.decay(d.timerAt)
 		d.stage++
 		d.increase()
 		if d.limited {
 			d.timerAt = d.timerAt.Add(d.period())
 		}
 	}
-	d.decay(now)
-}
-
-// decay is alpha's timer.
-func (d *DCQCNPlus) decay(now unit.Time) {
+	// Alpha acts on nothing but the next CNP, and a release began it anew.
 	for d.alphaAt <= now {
 		d.alpha *= 1 - d.p.G
 		d.alphaAt = d.alphaAt.Add(d.alphaPeriod())

@@ -90,11 +90,9 @@ func (s *Switch) arp(now unit.Time, p *port, f *frame.Frame, arp *wire.ARP) verd
 		Create: forUs || sender == target})
 	switch {
 	case forUs && arp.Operation() == wire.ARPRequest:
-		b := s.arpFrame(wire.ARPReply, arp.SenderMAC())
-		reply := (*wire.ARP)(b[wire.EthernetLen:])
-		reply.SetSenderIP(arp.TargetIP())
-		reply.SetTargetMAC(arp.SenderMAC())
-		reply.SetTargetIP(arp.SenderIP())
+		own := wire.Station{MAC: s.router.Config().MAC, IP: arp.TargetIP()}
+		to := wire.Station{MAC: arp.SenderMAC(), IP: arp.SenderIP()}
+		b := wire.ARPFrame(wire.ARPReply, to.MAC, own, to)
 		s.answer(now, p, f, b[:])
 		return verdict{do: done}
 	case forUs || s.router.Routed(p.id):
@@ -102,19 +100,6 @@ func (s *Switch) arp(now unit.Time, p *port, f *frame.Frame, arp *wire.ARP) verd
 		return verdict{do: done}
 	}
 	return verdict{do: next}
-}
-
-// arpFrame is an ARP packet from the router, padded as a MAC does.
-func (s *Switch) arpFrame(op uint16, dst wire.MAC) (b [wire.MinFrame]byte) {
-	eth := (*wire.Ethernet)(b[:])
-	eth.SetDst(dst)
-	eth.SetSrc(s.router.Config().MAC)
-	eth.SetType(wire.TypeARP)
-	arp := (*wire.ARP)(b[wire.EthernetLen:])
-	arp.Init()
-	arp.SetOperation(op)
-	arp.SetSenderMAC(s.router.Config().MAC)
-	return b
 }
 
 // solicit sends a request for an address: to one station if it is a poll, else to all.
@@ -128,10 +113,8 @@ func (s *Switch) solicit(now unit.Time, q *fib.Solicit) {
 		if q.MAC != (wire.MAC{}) {
 			dst = q.MAC
 		}
-		b := s.arpFrame(wire.ARPRequest, dst)
-		arp := (*wire.ARP)(b[wire.EthernetLen:])
-		arp.SetSenderIP(source.As4())
-		arp.SetTargetIP(q.Addr.As4())
+		own := wire.Station{MAC: s.router.Config().MAC, IP: source.As4()}
+		b := wire.ARPFrame(wire.ARPRequest, dst, own, wire.Station{IP: q.Addr.As4()})
 		s.originate(now, q.Interface, q.MAC, b[:])
 		return
 	}
