@@ -47,9 +47,9 @@ func pair(t testing.TB, change func(*nicd.Config)) (a, b *station) {
 	return a, b
 }
 
-// wired puts a veth between two stations, with addresses. The link-local ones are first set by hand:
-// the kernel makes them some time after the link is up, and the GID table is in the order in which
-// addresses come.
+// wired puts a veth between two stations, with addresses. The link-local ones are first set by
+// hand: the kernel makes them some time after the link is up, and the GID table is in the order in
+// which addresses come.
 func wired(a, b *station) {
 	a.Helper()
 	a.ip("link add eth0 address 02:00:00:00:00:01 type veth peer name eth0 address " +
