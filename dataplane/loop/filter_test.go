@@ -89,7 +89,8 @@ func (s *sifted) send(dropped bool) {
 	s.sent++
 	f := s.pool.Get()
 	f.Set([]byte{byte(s.sent), 63: 0})
-	s.links.Handing(0, []clock.Flight{clock.NewFlight(unit.Time(s.sent), check(f))})
+	s.links.Handing(0, []clock.Flight{{At: unit.Time(s.sent),
+		Check: clock.CheckOf(f.Bytes())}})
 	if dropped {
 		s.drop(3, int(f.Len()), true)
 		f.Release()

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
@@ -64,7 +63,7 @@ func (p *port) receive() {
 func (p *port) arrive(a *Arrival) {
 	l := p.loop
 	if p.RxLink != NoLink {
-		at, lost, ok := l.cfg.Links.Take(p.RxLink, check(a.Frame), l.now)
+		at, lost, ok := l.cfg.Links.Take(p.RxLink, clock.CheckOf(a.Frame.Bytes()))
 		if lost = p.excuse(lost); lost > 0 {
 			p.forgot(lost)
 		}
@@ -130,13 +129,13 @@ func (p *port) horizon() unit.Time {
 	if p.RxLink == NoLink || p.Wire == nil {
 		return unit.Never
 	}
-	return p.loop.cfg.Links.Next(p.RxLink, p.loop.now) - 1
+	return p.loop.cfg.Links.Next(p.RxLink) - 1
 }
 
 // giveUp notes frames that do not come.
 func (p *port) giveUp() {
 	l := p.loop
-	next := l.cfg.Links.Next(p.RxLink, l.now)
+	next := l.cfg.Links.Next(p.RxLink)
 	switch {
 	case next == unit.Never || next != p.awaited:
 		p.awaited, p.missing = next, l.mono
@@ -150,16 +149,6 @@ func (p *port) forgot(n int) {
 	p.loop.stats.Forgotten += uint64(n)
 	p.loop.cfg.Log.Warn("frames were lost in the kernel", "port", p.Name, "frames", n)
 }
-
-// check is what tells a frame from the others on its way: its length, and those of its headers that
-// tell packets of a queue pair from each other.
-func check(f *frame.Frame) uint16 {
-	b := f.Bytes()
-	sum := crc32.Update(uint32(len(b)), castagnoli, b[:min(len(b), 64)])
-	return uint16(sum ^ sum>>16)
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // told reports whether the other end is told when a frame arrives.
 func (p *port) told(f *frame.Frame) bool {
@@ -221,7 +210,7 @@ func (p *port) give(f *frame.Frame) bool {
 	if p.loop.cfg.Links.OnTheWay(p.TxLink)+len(p.handing) >= maxOnTheWay {
 		return false
 	}
-	flight := clock.NewFlight(f.Meta.Arrived, check(f))
+	flight := clock.Flight{At: f.Meta.Arrived, Check: clock.CheckOf(f.Bytes())}
 	if !p.send(f) {
 		return false
 	}
