@@ -26,7 +26,8 @@ const LinkFrames = 256
 //
 // Only frames that end in the receiver's socket are told of; what a NIC's program passes to its
 // kernel is not. A frame that the kernel lost is found out when a later one arrives; if none
-// does, the receiver gives up on it after a while (Forget).
+// does, the receiver gives up on it after a while (Forget). One that the receiver's program drops
+// is taken like any other.
 type Links struct{ page *Page }
 
 // NewLinks returns the links of a page; count is how many directions are in use.
@@ -50,10 +51,11 @@ type Flight struct {
 type Check uint64
 
 // CheckBits is so many that of 10^12 pairs of frames that are not the same one has equal checks. A
-// pair is compared for each frame that is lost.
+// pair is compared for each frame that is lost, and for each that comes in front of one that the
+// receiver's program drops.
 const CheckBits = 40
 
-// CheckOf makes the check of a frame.
+// CheckOf makes the check of a frame. bpf/switch.c has its twin.
 func CheckOf(frame []byte) Check {
 	h := uint64(len(frame)) * checkMix
 	for b := frame[:min(len(frame), checked)]; len(b) >= 8; b = b[8:] {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
@@ -52,8 +53,8 @@ func (p *port) receive() {
 			p.arrive(&l.arrived[i])
 		}
 	}
+	p.dropped()
 	if p.RxLink != NoLink {
-		p.settleFiltered()
 		p.giveUp()
 	}
 }
@@ -63,14 +64,14 @@ func (p *port) receive() {
 func (p *port) arrive(a *Arrival) {
 	l := p.loop
 	if p.RxLink != NoLink {
-		at, lost, ok := l.cfg.Links.Take(p.RxLink, clock.CheckOf(a.Frame.Bytes()))
-		if lost = p.excuse(lost); lost > 0 {
+		check := clock.CheckOf(a.Frame.Bytes())
+		p.sift(check)
+		at, lost, ok := l.cfg.Links.Take(p.RxLink, check)
+		if lost > 0 {
 			p.forgot(lost)
 		}
 		if ok {
-			if decided := l.engine.Now(); at < decided {
-				l.stats.Slips.Add(decided.Sub(at))
-			}
+			p.slipped(at)
 			p.schedule(at, a.Frame)
 			return
 		}
@@ -94,6 +95,13 @@ func (p *port) arrive(a *Arrival) {
 	// What is lost may have grown since the frame in front was scheduled.
 	p.due = max(at.Add(-lost), p.due)
 	p.schedule(p.due, a.Frame)
+}
+
+// slipped notes if something arrives before a moment that has been decided.
+func (p *port) slipped(at unit.Time) {
+	if decided := p.loop.engine.Now(); at < decided {
+		p.loop.stats.Slips.Add(decided.Sub(at))
+	}
 }
 
 func (p *port) schedule(at unit.Time, f *frame.Frame) {
@@ -139,7 +147,7 @@ func (p *port) giveUp() {
 	switch {
 	case next == unit.Never || next != p.awaited:
 		p.awaited, p.missing = next, l.mono
-	case l.mono-p.missing > patience:
+	case l.mono-p.missing > patience && !p.lastDrops():
 		p.forgot(l.cfg.Links.Forget(p.RxLink, clock.LinkFrames))
 	}
 }
@@ -277,7 +285,8 @@ func (p *port) down(why error) {
 	l.cfg.Log.Warn("port is down", "port", p.Name, "reason", why)
 	p.past = p.wireStats()
 	p.filtered()
-	p.filter.seen = Filtered{}
+	p.lastDrops()
+	p.filter.seen = [classify.Classes]dataplane.Count{}
 	p.Wire.Close()
 	p.Wire = nil
 	for _, f := range p.backlog {
