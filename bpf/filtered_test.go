@@ -160,6 +160,20 @@ func TestSwitchWatchdogKeepsRecords(t *testing.T) {
 	}
 }
 
+// TestSwitchWatchdogRecordsLongFrames: those that lie in several parts of memory, too.
+func TestSwitchWatchdogRecordsLongFrames(t *testing.T) {
+	m := testMap(classify.TrustDSCP)
+	p := loadedAs(t, LoadSwitch, PortConfig{Map: m, Told: frame.AllKinds, Frags: true})
+	if err := p.SetWatchdog(0xff); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1024, 4096, 9000, 20000} {
+		b := packet{V6: true, Tags: oneTag, DSCP: 26, Payload: n}.Bytes()
+		run(t, p, b)
+		accounted(t, p, m.Classify(b), dataplane.Count{}, b)
+	}
+}
+
 // TestNICFiltersNothing: there is no verdict for a NIC, and nothing to unmap.
 func TestNICFiltersNothing(t *testing.T) {
 	p := loaded(t, LoadNIC, testMap(classify.TrustDSCP))
