@@ -28,7 +28,7 @@ import (
 //
 //   - Which RTT the timer RTT/cw takes: the smoothed one of RFC 6298, and before there is one the
 //     configured. By the latest one all flows of a large incast change their pace together, so that
-//     the queue swings further, up and to nothing.
+//     the queue swings further, up and to nothing. LDCPProbe has reasons to take the latest.
 //
 //   - A flow that lost its first packets has acknowledged none: it goes on with the least window,
 //     gamma.

@@ -18,6 +18,13 @@ import (
 // The decrease is meant for each marked packet. Where receivers hold CNPs back, as DCQCN's do for
 // 50 us, it is too small for the marks there were; their interval should be zero.
 //
+// The RTT is that of the latest response, not LDCP's smoothed one: by 3.2 the handler of a
+// response grows the window and divides it "by RTT", which is what the response has just told. It
+// is also what the rate needs. There is one sample in a round trip, so that an average over eight
+// would tell of queues long gone, and cw / RTT falls as soon as a queue makes the RTT longer,
+// which is all that this variant has of a window's self-clocking. LDCP has that by its window,
+// needs an RTT beneath one packet only, and gets a sample with each acknowledgement.
+//
 // What the draft leaves open: a flow starts with the window of a bandwidth-delay product, at line
 // rate; it takes losses like a CNP; and it never sends faster than the line, so that a window above
 // what that and the RTT make up is not kept.

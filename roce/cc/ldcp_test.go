@@ -130,6 +130,18 @@ func TestLDCPTimer(t *testing.T) {
 	}
 }
 
+// The RTT of the timer is smoothed as RFC 6298 has it: the first sample is taken as it is, each
+// other moves it by an eighth. 20 us, then 100 us: 30 us, in which 1/4 of 1000 bytes are 66.7 Mb/s.
+func TestLDCPTimerIsSmoothed(t *testing.T) {
+	l := stableLDCP(t, 1, nil)
+	for _, rtt := range []time.Duration{20 * time.Microsecond, 100 * time.Microsecond} {
+		l.Ack(0, Ack{Bytes: 1000, Packets: 1, Marked: 1, RTT: rtt})
+	}
+	if got := l.Limit().Rate; got != 66_666_667 {
+		t.Errorf("%v", got)
+	}
+}
+
 // Equation 1 holds the window where what a round adds and takes is the same: (1-p) alpha = p beta
 // cw. A mark on every tenth packet: cw = 0.9 / (0.1 * 0.5) = 18, whatever it started from, and
 // whether each packet is acknowledged or four at a time with marked ones at once.
@@ -191,4 +203,18 @@ func TestLDCPProbe(t *testing.T) {
 		l.CNP(0, CNP{})
 	}
 	want(80 * unit.MbPerSecond) // 1/8 of a packet in 12.5 us
+}
+
+// 3.2 divides by the RTT that the response tells of, whatever those before it told of.
+func TestLDCPProbeTakesTheLatestRTT(t *testing.T) {
+	l := newLDCPProbeParams("draft").New(Setup{Line: 40 * unit.GbPerSecond, MTU: 1000})
+	for range 20 {
+		l.CNP(0, CNP{}) // 50 packets, less 20 times 1/2
+	}
+	l.RTT(0, 100*time.Microsecond)
+	l.RTT(0, 20*time.Microsecond)
+	// 40 packets, and 1 for each response: 42 of 8000 bits in 20 us.
+	if got := l.Limit().Rate; got != 16_800*unit.MbPerSecond {
+		t.Errorf("%v", got)
+	}
 }
