@@ -77,6 +77,9 @@ func fidelityCell(name string, by lab.Clock, busy int) suite.Cell {
 		})
 	alone := c.Run
 	c.Run = func(ctx context.Context, env suite.Env) (suite.Outcome, error) {
+		if by != (lab.Clock{}) {
+			env.Dilation = 0 // The clock is what the cell shows: what is asked of all is not of it.
+		}
 		stop := compete(busy)
 		defer stop()
 		return alone(ctx, env)

@@ -19,7 +19,9 @@ import (
 	"github.com/rocelab/rocelab/dataplane/netspace"
 	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/deploy/lab"
+	"github.com/rocelab/rocelab/deploy/papers"
 	"github.com/rocelab/rocelab/deploy/scenario"
+	"github.com/rocelab/rocelab/deploy/suite"
 	"github.com/rocelab/rocelab/nicd"
 	"github.com/rocelab/rocelab/tests/require"
 )
@@ -141,6 +143,38 @@ func TestOverloadInvalidates(t *testing.T) {
 	if !strings.Contains(got, "arrivals behind a decision") ||
 		!strings.Contains(got, scenario.CheckTwin) {
 		t.Errorf("failed checks: %q", got)
+	}
+}
+
+// TestDilationLeavesClocksOfCells: a dilation that is asked of all runs is not of those that show
+// what their own clock does. A rigid clock at k = 1 is as fast as real time on any machine.
+func TestDilationLeavesClocksOfCells(t *testing.T) {
+	require.Root(t)
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	found := 0
+	for _, e := range papers.All() {
+		if e.ID != "fidelity" {
+			continue
+		}
+		for _, cell := range e.Cells(suite.Options{Mode: suite.Real, Seed: 1, Seeds: 1}) {
+			if !strings.Contains(cell.Name, "rigid") {
+				continue
+			}
+			found++
+			out, err := cell.Run(ctx, suite.Env{Mode: suite.Real, Dilation: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k := out.Numbers["dilation"]; k > 2 || out.Numbers["failed_checks"] == 0 {
+				t.Errorf("%s: k = %v, %v failed checks", cell.Name, k,
+					out.Numbers["failed_checks"])
+			}
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d cells with a rigid clock", found)
 	}
 }
 

@@ -64,7 +64,8 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.BoolVar(&s.Options.Short, "short", false,
 		"the least that tells whether a claim holds: fewer points, one seed")
 	f.Float64Var(&s.Dilation, "dilation", 0,
-		"of real frames: fixed dilation factor `k`; 0: as fast as the machine keeps up")
+		"of real frames: fixed dilation factor `k`, but for runs that show what a clock of their\n"+
+			"own does; 0: as fast as the machine keeps up")
 	f.IntVar(&s.Jobs, "jobs", 0, "`runs` side by side in virtual time; 0: one on each core")
 	f.StringVarP(&s.Dir, "out", "o", "", "`folder` for numbers, report and finished runs")
 	f.BoolVar(&s.Fresh, "fresh", false, "run also what the folder has already")
