@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -139,6 +140,36 @@ func (c *Config) Clone() (Config, error) {
 		err = yaml.Unmarshal(text, &out)
 	}
 	return out, err
+}
+
+// Merge reads settings of some NICs over c, which are those of all; name stands for them in errors.
+//
+// Params are settings, not a table: each stands for itself. But nothing stays of what belongs to
+// another algorithm: who names one has its first preset and no params, unless they are given too.
+func (c *Config) Merge(name string, part *yaml.Node) error {
+	all := c.CC
+	c.CC = CCConfig{Algorithm: all.Algorithm}
+	if err := daemon.Merge(name, part, c); err != nil {
+		return err
+	}
+	if c.CC.Algorithm != all.Algorithm {
+		return nil
+	}
+	if c.CC.Preset == "" {
+		c.CC.Preset = all.Preset
+	}
+	c.CC.Params = over(c.CC.Params, all.Params)
+	return nil
+}
+
+// over is own values over those of all.
+func over(own, all map[string]any) map[string]any {
+	if len(all) == 0 {
+		return own
+	}
+	both := maps.Clone(all)
+	maps.Copy(both, own)
+	return both
 }
 
 // Load reads a configuration file over the defaults.

@@ -119,14 +119,23 @@ type PersonalityConfig struct {
 	Params map[string]any `yaml:"params,omitempty"`
 }
 
-// UnmarshalYAML reads a name, or a name with params.
+// UnmarshalYAML reads a name, or a name with params. Params of the name that is there stand over
+// its params; another name, and a name alone, has none but those that come with it.
 func (c *PersonalityConfig) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		*c = PersonalityConfig{Name: n.Value}
 		return nil
 	}
 	type plain PersonalityConfig // without this method
-	return daemon.Merge("personality", n, (*plain)(c))
+	var own plain
+	if err := daemon.Merge("personality", n, &own); err != nil {
+		return err
+	}
+	if own.Name == "" || own.Name == c.Name {
+		own = plain{c.Name, over(own.Params, c.Params)}
+	}
+	*c = PersonalityConfig(own)
+	return nil
 }
 
 // MarshalYAML writes what UnmarshalYAML reads.

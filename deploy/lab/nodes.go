@@ -101,7 +101,7 @@ func (t *Topology) nicConfig(n Node) (c nicd.Config, err error) {
 		if c, err = t.NIC.Clone(); err != nil {
 			return c, err
 		}
-		if err = daemon.Merge("nic", &n.NIC, &c); err != nil {
+		if err = c.Merge("nic", &n.NIC); err != nil {
 			return c, err
 		}
 	}

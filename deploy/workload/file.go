@@ -102,16 +102,14 @@ func (f *File) Resolve(src daemon.Source) (faults []daemon.Fault) {
 		f.network = t
 	}
 	f.network.Name = f.Name
-	for _, part := range []struct {
-		key  string
-		node *yaml.Node
-		into any
-	}{{"nic", &f.NIC, &f.network.NIC}, {"switch", &f.Switch, &f.network.Switch}} {
-		if part.node.IsZero() {
-			continue
+	if !f.NIC.IsZero() {
+		if err := f.network.NIC.Merge("nic", &f.NIC); err != nil {
+			fault("nic", err)
 		}
-		if err := daemon.Merge(part.key, part.node, part.into); err != nil {
-			fault(part.key, err)
+	}
+	if !f.Switch.IsZero() {
+		if err := daemon.Merge("switch", &f.Switch, &f.network.Switch); err != nil {
+			fault("switch", err)
 		}
 	}
 	return faults
