@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/rdma"
 )
 
@@ -88,8 +87,9 @@ type channel struct {
 	done     int
 	next     int // notice to take
 	arrived  []int
-	ended    error     // why the QP carries nothing any more
-	received unit.Time // when the last notice was
+	ended    error           // why the QP carries nothing any more
+	sent     rdma.Completion // of the last request
+	received rdma.Completion // of the last notice
 }
 
 // receives is the number of receives posted. A peer sends one message before it waits for ours.
@@ -189,9 +189,10 @@ func (c *channel) complete(done *rdma.Completion) {
 	switch {
 	case done.Status == rdma.Success && done.Op == rdma.Receive:
 		c.arrived = append(c.arrived, done.Bytes)
-		c.received = done.At
+		c.received = *done
 	case done.Status == rdma.Success:
 		c.done++
+		c.sent = *done
 	case c.ended != nil:
 	case done.Status == rdma.Flushed:
 		c.ended = ErrLeft
@@ -206,24 +207,40 @@ var ErrLeft = errors.New("the other end has closed the connection")
 // ErrMismatch says that the text came back changed.
 var ErrMismatch = errors.New("data mismatch")
 
-// ping is one round as the client. It returns what came back.
-func (c *channel) ping(ctx context.Context, number int) (back []byte, err error) {
+// Trip is one ping, there and back: from when the NIC took the first notice until it had the last.
+type Trip struct {
+	Ping int           // its number
+	Took time.Duration // in the NIC's virtual time
+	Lost time.Duration // by the NIC's clock meanwhile, which Took is without
+}
+
+// trip tells how long it is from one completion's request to another's end.
+func trip(number int, from, to *rdma.Completion) Trip {
+	return Trip{number, to.At.Sub(from.Posted), to.Lost - from.Lost}
+}
+
+// ping is one round as the client. It returns what came back, and how long it took.
+func (c *channel) ping(ctx context.Context, number int) (back []byte, t Trip, err error) {
+	var first rdma.Completion
 	copy(c.text(0, c.size), textOf(number, c.size))
 	clear(c.text(1, c.size))
 	for second := range 2 {
 		if err := c.send(ctx, notice{c.mem.VA + uint64(c.textAt(second)), c.mem.Key,
 			uint32(c.size)}); err != nil {
-			return nil, err
+			return nil, t, err
+		}
+		if second == 0 {
+			first = c.sent
 		}
 		if _, err := c.receive(ctx); err != nil {
-			return nil, err
+			return nil, t, err
 		}
 	}
-	back = c.text(1, c.size)
+	back, t = c.text(1, c.size), trip(number, &first, &c.received)
 	if !bytes.Equal(back, c.text(0, c.size)) {
-		return back, fmt.Errorf("ping %d: %w", number, ErrMismatch)
+		return back, t, fmt.Errorf("ping %d: %w", number, ErrMismatch)
 	}
-	return back, nil
+	return back, t, nil
 }
 
 // serve is one round as the server. It returns the text.

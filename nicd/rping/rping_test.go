@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/nicd/rdma"
 	"github.com/rocelab/rocelab/nicd/rdma/rdmatest"
 )
@@ -172,7 +173,7 @@ func TestRounds(t *testing.T) {
 			ended <- nil
 		}()
 		for n := range 70 {
-			back, err := client.ping(t.Context(), n)
+			back, _, err := client.ping(t.Context(), n)
 			if err != nil || !bytes.Equal(back, textOf(n, size)) {
 				t.Fatalf("ping %d of %d bytes: %q, %v", n, size, back, err)
 			}
@@ -207,9 +208,9 @@ func TestOnNICs(t *testing.T) {
 	go func() { ended <- serveOne(t.Context(), devs[1], l, &c, &in) }()
 	client, rounds := c, 0
 	client.Server, client.Address = false, rdmatest.IP(1)
-	client.Round = func(ping int, took time.Duration) {
-		if ping != rounds || took < 6*rdmatest.Delay {
-			t.Errorf("ping %d, round %d took %v", ping, rounds, took)
+	client.Round = func(trip Trip) {
+		if trip.Ping != rounds || trip.Took < 6*rdmatest.Delay || trip.Lost < 0 {
+			t.Errorf("round %d: %+v", rounds, trip)
 		}
 		rounds++
 	}
@@ -232,12 +233,23 @@ func TestOnNICs(t *testing.T) {
 	}
 }
 
+// A round trip is from when the NIC took the request, not from when the program saw it done, and
+// what the clock lost is told apart.
+func TestTrip(t *testing.T) {
+	const us = unit.Time(time.Microsecond)
+	from := rdma.Completion{Posted: 10 * us, At: 14 * us, Lost: 5 * time.Microsecond}
+	to := rdma.Completion{At: 30 * us, Lost: 7 * time.Microsecond}
+	if got := trip(3, &from, &to); got != (Trip{3, 20 * time.Microsecond, 2 * time.Microsecond}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A changed text is found, a client that announces too much is refused, and nobody waits for ever.
 func TestRefused(t *testing.T) {
 	client, server := channels(t, 64)
 	server.qp.(*wire).damage = true
 	go server.serve(t.Context())
-	if _, err := client.ping(t.Context(), 0); err == nil ||
+	if _, _, err := client.ping(t.Context(), 0); err == nil ||
 		!strings.Contains(err.Error(), "data mismatch") {
 		t.Errorf("damaged: %v", err)
 	}

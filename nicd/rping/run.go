@@ -25,9 +25,8 @@ type Config struct {
 	Persistent bool          // a server that goes on after a client has left
 	Patience   time.Duration // real time to wait for an answer
 
-	// Round, if not nil, is told of every ping of a client: its number and how long it took, in
-	// virtual time.
-	Round func(ping int, took time.Duration)
+	// Round, if not nil, is told of every ping of a client.
+	Round func(t Trip)
 }
 
 // validate says what is wrong with a configuration.
@@ -110,16 +109,14 @@ func Run(ctx context.Context, d *rdma.Device, c Config, w io.Writer) error {
 	}
 	defer leave(conn)
 	c.debug(w, "connected to %v", to)
-	start := d.Now()
 	for n := 0; c.Count == 0 || n < c.Count; n++ {
-		back, err := s.ping(ctx, n)
+		back, trip, err := s.ping(ctx, n)
 		if err != nil && (c.Validate || !errors.Is(err, ErrMismatch)) {
 			return err
 		}
 		if c.Round != nil {
-			c.Round(n, s.received.Sub(start))
+			c.Round(trip)
 		}
-		start = s.received
 		if c.Verbose {
 			fmt.Fprintf(w, "ping data: %s\n", untilZero(back))
 		}

@@ -65,7 +65,8 @@ func TestPingAcrossTheLab(t *testing.T) {
 	server := start(t, "rocelab", "ping", "-s", "-P", "-d", "--nic", "h2", "--lab", lab)
 	server.until(t, "listening on port")
 	out := ok(t, nil, "ping", "--lab", lab, "-C", "5", "h1", "10.0.0.2")
-	if !strings.Contains(out, "5 pings answered") || !strings.Contains(out, "rtt min/avg/max") {
+	if !strings.Contains(out, "times in the NIC's virtual time\n") ||
+		!strings.Contains(out, "5 pings answered") || !strings.Contains(out, "rtt min/avg/max") {
 		t.Errorf("ping:\n%s", out)
 	}
 	out = ok(t, nil, "ping", "--lab", lab, "-c", "-a", "10.0.0.2", "-v", "-V", "-C", "3", "--nic",

@@ -14,19 +14,26 @@ import (
 	"github.com/rocelab/rocelab/nicd/rping"
 )
 
+const pingHelp = `ping sends texts that the other end reads and writes back, as rping of
+rdma-core does, which may be the other end. With rping's options it prints what rping prints;
+with the name of a NIC and an address it prints round-trip times, as ping does.
+
+Times are in the NIC's virtual time: the lab's, of which a second lasts as many real ones as the
+dilation says, or without a lab the NIC's own. A round trip has in it what the two programs take
+to answer. That is real time, so it is the less of virtual time the slower the lab runs. That a
+lab's clock waits for whoever is late changes no round trip; what the clock of a NIC without a lab
+lost is not in them, and a warning tells how much it was.
+
+  rocelab ping -s -P --nic h2          # the server, for one client after the other
+  rocelab ping h1 10.0.0.2             # round-trip times
+  rocelab ping -c -a 10.0.0.2 -v -C 5 --nic h1`
+
 func pingCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ping [NIC ADDRESS]",
 		Short: "ping over RDMA, as rping does",
-		Long: `ping sends texts that the other end reads and writes back, as rping of
-rdma-core does, which may be the other end. With rping's options it prints what rping prints;
-with the name of a NIC and an address it prints round-trip times, as ping does, in the NIC's
-virtual time.
-
-  rocelab ping -s -P --nic h2          # the server, for one client after the other
-  rocelab ping h1 10.0.0.2             # round-trip times
-  rocelab ping -c -a 10.0.0.2 -v -C 5 --nic h1`,
-		Args: cobra.MaximumNArgs(2),
+		Long:  pingHelp,
+		Args:  cobra.MaximumNArgs(2),
 	}
 	name := labFlag(c)
 	f := c.Flags()
@@ -68,9 +75,9 @@ virtual time.
 		if !friendly {
 			return rping.Run(c.Context(), d, conf, c.OutOrStdout())
 		}
-		r := rounds{w: c.OutOrStdout(), c: &conf}
+		r := rounds{w: c.OutOrStdout(), warn: c.ErrOrStderr(), c: &conf}
 		conf.Round, conf.Validate = r.add, true
-		fmt.Fprintf(r.w, "PING %v over RDMA: %d bytes of text\n", conf.Address, conf.Size)
+		r.begin()
 		err = rping.Run(c.Context(), d, conf, c.OutOrStdout())
 		r.summary()
 		if r.n > 0 && interrupted(c.Context()) {
@@ -88,15 +95,22 @@ func interrupted(ctx context.Context) bool {
 
 // rounds sums up round-trip times as ping does.
 type rounds struct {
-	w            io.Writer
+	w, warn      io.Writer
 	c            *rping.Config
 	n            int
 	min, max     time.Duration
 	sum, squares float64
+	lost         time.Duration // by the NIC's clock meanwhile
 }
 
-func (r *rounds) add(ping int, took time.Duration) {
-	fmt.Fprintf(r.w, "%d bytes from %v: seq=%d time=%.3f ms\n", r.c.Size, r.c.Address, ping,
+func (r *rounds) begin() {
+	fmt.Fprintf(r.w, "PING %v over RDMA: %d bytes of text, times in the NIC's virtual time\n",
+		r.c.Address, r.c.Size)
+}
+
+func (r *rounds) add(t rping.Trip) {
+	took := t.Took
+	fmt.Fprintf(r.w, "%d bytes from %v: seq=%d time=%.3f ms\n", r.c.Size, r.c.Address, t.Ping,
 		milliseconds(float64(took)))
 	if r.n == 0 || took < r.min {
 		r.min = took
@@ -105,6 +119,7 @@ func (r *rounds) add(ping int, took time.Duration) {
 	r.n++
 	r.sum += float64(took)
 	r.squares += float64(took) * float64(took)
+	r.lost += t.Lost
 }
 
 func milliseconds(ns float64) float64 { return ns / float64(time.Millisecond) }
@@ -119,4 +134,9 @@ func (r *rounds) summary() {
 	fmt.Fprintf(r.w, "rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n",
 		milliseconds(float64(r.min)), milliseconds(mean), milliseconds(float64(r.max)),
 		milliseconds(deviation))
+	if r.lost > 0 {
+		fmt.Fprintf(r.warn, "WARNING: the NIC's clock lost %v in these %v; by the wall clock the "+
+			"average is %.3f ms\n", r.lost, time.Duration(r.sum),
+			milliseconds((r.sum+float64(r.lost))/float64(r.n)))
+	}
 }
