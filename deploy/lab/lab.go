@@ -56,6 +56,7 @@ func Up(ctx context.Context, t Topology, log *slog.Logger) (*Lab, error) {
 	if err := l.claim(); err != nil {
 		return nil, err
 	}
+	l.settle(true)
 	if err := l.build(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -257,12 +258,10 @@ func (l *Lab) Close() error {
 		l.metrics = nil
 	}
 	l.Pause()
-	procs := l.procs
-	l.procs = nil
-	for _, p := range procs {
+	for _, p := range l.procs {
 		_ = p.cmd.Process.Signal(os.Interrupt) // all at once; stop waits for each
 	}
-	for _, p := range procs {
+	for _, p := range l.procs {
 		p.stop(3 * time.Second)
 	}
 	if l.launcher != nil {
@@ -273,6 +272,8 @@ func (l *Lab) Close() error {
 		c.Close()
 	}
 	err := l.net.remove()
+	l.settle(false)
+	l.procs = nil
 	if l.Page != nil {
 		err = errors.Join(err, l.Page.Close())
 		l.Page = nil

@@ -59,6 +59,8 @@ func (n *network) addNamespace(name string) error {
 			name,
 		)
 	}
+	living.Lock()
+	defer living.Unlock()
 	if err := netspace.Create(name); err != nil {
 		return err
 	}
@@ -68,6 +70,13 @@ func (n *network) addNamespace(name string) error {
 
 // remove deletes everything build made; devices go with their namespaces.
 func (n *network) remove() error {
+	living.Lock()
+	defer living.Unlock()
+	return n.delete()
+}
+
+// delete is remove for who has the lock of the living.
+func (n *network) delete() error {
 	var all []error
 	for _, name := range n.spaces {
 		if err := netns.DeleteNamed(name); err != nil && !errors.Is(err, os.ErrNotExist) {

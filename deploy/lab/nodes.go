@@ -168,11 +168,10 @@ func (l *Lab) startNode(n Node) error {
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return err
 	}
-	p, err := l.launcher.start(n.Name, kind, file, l.Logs(n.Name))
+	p, err := l.launch(n.Name, kind, file)
 	if err != nil {
 		return err
 	}
-	l.procs = append(l.procs, p)
 	l.clients[n.Name] = daemon.NewClient(filepath.Join(l.Dir, n.Name+".sock"))
 	go func() {
 		<-p.done

@@ -142,3 +142,26 @@ func TestDaemonsAreTheSameProgram(t *testing.T) {
 		}
 	}
 }
+
+// A second Ctrl-C does not wait for daemons that do not end, and leaves nothing all the same.
+func TestSecondInterruptLeavesNothing(t *testing.T) {
+	lab, c := upStar(t)
+	for _, node := range []string{"sw0", "h1", "h2", "h3", "h4"} {
+		if err := syscall.Kill(daemonPid(t, lab, node), syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	interrupt := func() {
+		if err := c.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	interrupt()
+	c.until(t, "interrupted: cleaning up")
+	interrupt()
+	code := c.end(t)
+	if code != 130 || !strings.Contains(c.err.String(), "interrupted again: ending at once") {
+		t.Errorf("exit code %d\n%s", code, c.err.String())
+	}
+	nothingLeft(t, lab)
+}

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// deaf in that file has the cell not end when it is asked to, either.
+const deaf = "deaf"
+
 // held are an experiment of one cell, and one of three, of which the second does not end by itself
 // while the file is there.
 func held(file string) []suite.Experiment {
@@ -35,8 +38,11 @@ func held(file string) []suite.Experiment {
 		a, b, c := cell, cell, cell
 		a.Name, b.Name, c.Name = "a", "b", "c"
 		b.Run = func(ctx context.Context, env suite.Env) (suite.Outcome, error) {
-			if _, err := os.Stat(file); err == nil {
+			if text, err := os.ReadFile(file); err == nil {
 				<-ctx.Done()
+				if string(text) == deaf {
+					select {}
+				}
 			}
 			return cell.Run(ctx, env)
 		}
@@ -45,9 +51,9 @@ func held(file string) []suite.Experiment {
 	return []suite.Experiment{quick, slow}
 }
 
-// runHeld is `rocelab run all` as a process of its own. It gets the signal, if there is one, when
-// it has shown text, and its exit code and screen are returned.
-func runHeld(t *testing.T, hold, dir, text string, sig os.Signal) (code int, screen string) {
+// runHeld is `rocelab run all` as a process of its own. It gets a signal when it has shown the text
+// that the signal is for, and its exit code and screen are returned.
+func runHeld(t *testing.T, hold, dir string, at map[string]os.Signal) (code int, screen string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -65,7 +71,10 @@ func runHeld(t *testing.T, hold, dir, text string, sig os.Signal) (code int, scr
 	var progress strings.Builder
 	for lines := bufio.NewScanner(errs); lines.Scan(); {
 		progress.WriteString(lines.Text() + "\n")
-		if sig != nil && strings.Contains(lines.Text(), text) {
+		for text, sig := range at {
+			if !strings.Contains(lines.Text(), text) {
+				continue
+			}
 			if err := c.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +117,8 @@ func TestInterruptedRunReportsAndGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := []string{"fake-slow (virtual): 1 of 3 cells"}
-			code, screen := runHeld(t, hold, dir, "[2/4] fake-slow a: ", sig)
+			code, screen := runHeld(t, hold, dir,
+				map[string]os.Signal{"[2/4] fake-slow a: ": sig})
 			if code != exitInterrupted {
 				t.Errorf("exit code %d", code)
 			}
@@ -129,7 +139,7 @@ func TestInterruptedRunReportsAndGoesOn(t *testing.T) {
 			if err := os.Remove(hold); err != nil {
 				t.Fatal(err)
 			}
-			code, screen = runHeld(t, hold, dir, "", nil)
+			code, screen = runHeld(t, hold, dir, nil)
 			if code != 0 {
 				t.Errorf("the same command: exit code %d", code)
 			}
@@ -139,4 +149,29 @@ func TestInterruptedRunReportsAndGoesOn(t *testing.T) {
 				[]string{"fake-slow"}, []string{"interrupted"})
 		})
 	}
+}
+
+// A second Ctrl-C ends it, whatever it is waiting for, also after a SIGTERM.
+func TestInterruptedAgainEndsAtOnce(t *testing.T) {
+	dir, hold := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "hold")
+	if err := os.WriteFile(hold, []byte(deaf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, screen := runHeld(t, hold, dir, map[string]os.Signal{
+		"[2/4] fake-slow a: ":      syscall.SIGTERM,
+		"interrupted: cleaning up": os.Interrupt})
+	if code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, "screen", screen, []string{"interrupted again: ending at once"},
+		[]string{"the same command goes on"})
+	// What was finished is kept all the same.
+	if err := os.Remove(hold); err != nil {
+		t.Fatal(err)
+	}
+	code, screen = runHeld(t, hold, dir, nil)
+	if code != 0 {
+		t.Errorf("the same command: exit code %d", code)
+	}
+	contains(t, "screen of the same command", screen, []string{"[2/2] "}, []string{"fake-slow a:"})
 }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,19 +64,44 @@ func start(args []string, all func() []suite.Experiment) int {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-signals
-		sayInterrupted(os.Stderr)
+		sayInterrupted(os.Stderr, "interrupted: cleaning up")
 		cancel(errInterrupted)
+		// Who sends SIGTERM may send more of them for one; a second Ctrl-C is meant.
+		for s := range signals {
+			if s == os.Interrupt {
+				break
+			}
+		}
+		sayInterrupted(os.Stderr, "interrupted again: ending at once")
+		endAtOnce()
 	}()
 	return run(ctx, args, all)
 }
 
+// abandonTime is how long what labs have in the kernel may take to go when all else is given up.
+const abandonTime = 2 * time.Second
+
+// endAtOnce ends the process, whatever it is waiting for, and leaves no lab behind if it can.
+func endAtOnce() {
+	abandoned := make(chan struct{})
+	go func() {
+		lab.Abandon()
+		close(abandoned)
+	}()
+	select {
+	case <-abandoned:
+	case <-time.After(abandonTime):
+	}
+	os.Exit(exitInterrupted)
+}
+
 // sayInterrupted takes the place of a line that is being drawn, and of the ^C in it.
-func sayInterrupted(w io.Writer) {
+func sayInterrupted(w io.Writer, text string) {
 	erase := ""
 	if columns(w) > 0 {
 		erase = "\r" + clearLine
 	}
-	fmt.Fprintln(w, erase+"interrupted: cleaning up")
+	fmt.Fprintln(w, erase+text)
 }
 
 // refuseUnknown has commands that only have others below them call an unknown one a mistake, as
