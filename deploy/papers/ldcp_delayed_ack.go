@@ -21,7 +21,7 @@ func ldcpDelayedAck() suite.Experiment {
 				for _, m := range ldcpDelays {
 					c := ldcpControl
 					c.Params = map[string]any{"delayed_ack": m}
-					cells = append(cells, ldcpRun{ldcpDelay(m), 8, c, ldcpMarks}.cell(o, seed))
+					cells = append(cells, ldcpRun{ldcpDelay(m), 8, c, ldcpMarks}.cell(seed))
 				}
 			})
 			return cells
