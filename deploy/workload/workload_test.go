@@ -98,6 +98,28 @@ func TestRingAllReduce(t *testing.T) {
 	}
 }
 
+// Marks are counted wherever they are made, also in queues that the file does not name.
+func TestMarksOfAllQueues(t *testing.T) {
+	const text = `{name: x, duration: 2ms, fabric: {star: {hosts: 4}, links: {rate: 40Gb/s,
+		delay: 1us}}, nic: {cc: {algorithm: dcqcn}}, traffic: [{from: "h[1-3]", to: h4}]`
+	var marks []float64
+	for _, queues := range []string{"}", `, queues: ["sw0:swp4:3"]}`} {
+		f, err := Decode("x.yaml", []byte(text+queues))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, groups := f.Scenario(1)
+		r, err := s.Virtual(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks = append(marks, f.numbers(r, groups)["ecn_marks"])
+	}
+	if marks[0] == 0 || marks[0] != marks[1] {
+		t.Errorf("%v marks without a queue, %v with the one that marks", marks[0], marks[1])
+	}
+}
+
 func TestPatterns(t *testing.T) {
 	text := func(traffic string) string {
 		return "{name: x, duration: 1ms, fabric: {star: {hosts: 4}, links: {rate: 10Gb/s, " +
