@@ -121,7 +121,25 @@ func (t *trial) decide(r *Record) (err error) {
 		return fmt.Errorf("judge: %w", err)
 	}
 	r.Verdict = v
+	r.distrust()
 	return nil
+}
+
+// distrust adds a claim that does not hold if there are runs on real frames whose certificates are
+// not VALID: nothing that was judged of them counts without it. Experiments in which a run is meant
+// to be INVALID keep its certificate to themselves.
+func (r *Record) distrust() {
+	invalid := 0
+	for _, c := range r.Certificates {
+		if !c.Certificate.Valid {
+			invalid++
+		}
+	}
+	if invalid > 0 {
+		r.Claims = append(r.Claims, Claim{Text: "The runs can be trusted.", Ours: float64(invalid),
+			Unit: fmt.Sprintf("of %d runs INVALID", len(r.Certificates)),
+			Rule: "every certificate is VALID"})
+	}
 }
 
 // panicked makes an error of a panic, with where it was.

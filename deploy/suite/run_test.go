@@ -114,6 +114,26 @@ func TestRunJudgesWhatCellsFound(t *testing.T) {
 	}
 }
 
+// What is judged of a run on real frames counts only with its certificate.
+func TestInvalidRunsHoldNothing(t *testing.T) {
+	f := fake{run: func(name string) (Outcome, error) {
+		return Outcome{Numbers: map[string]float64{"value": 1}, Certificate: &result.Certificate{
+			Valid: name != "point=1 seed=2"}}, nil
+	}}
+	r := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0]
+	if len(r.Claims) != 2 || !r.Claims[0].Holds || r.Claims[1].Holds || r.Claims[1].Ours != 1 ||
+		r.Holds() {
+		t.Errorf("%+v", r.Claims)
+	}
+	f.run = func(string) (Outcome, error) {
+		return Outcome{Numbers: map[string]float64{"value": 1},
+			Certificate: &result.Certificate{Valid: true}}, nil
+	}
+	if r := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0]; !r.Holds() {
+		t.Errorf("all are VALID: %+v", r.Claims)
+	}
+}
+
 func TestSeedsAndShort(t *testing.T) {
 	var f fake
 	for want, o := range map[string]Options{
