@@ -226,7 +226,7 @@ func withTwin(curves []suite.Curve, c suite.Curve) []suite.Curve {
 }
 
 func newRunView(r *suite.Record) *runView {
-	v := &runView{Record: r, NoteList: r.Notes, SeedText: seedText(r.Seeds), Valid: true,
+	v := &runView{Record: r, NoteList: r.Notes, SeedText: seedText(r.Seeds),
 		Cost: fmt.Sprintf("%d runs, %s of processor time", r.Cells, duration(r.CPUSeconds))}
 	if r.Cells == 1 {
 		v.Cost = "1 run, " + duration(r.CPUSeconds) + " of processor time"
@@ -235,24 +235,30 @@ func newRunView(r *suite.Record) *runView {
 		v.ClaimViews = append(v.ClaimViews, claimView{c,
 			strings.ReplaceAll(ours(&c), "+-", "±")})
 	}
+	v.Certificate, v.Checks = certificates(r.Certificates)
+	v.Valid = len(v.Checks) == 0
+	return v
+}
+
+// certificates sums those of a record up in a line, and lists what makes any of them INVALID.
+func certificates(runs []suite.Certified) (line string, failed []checkView) {
 	valid := 0
-	for _, c := range r.Certificates {
+	for _, c := range runs {
 		if c.Certificate.Valid {
 			valid++
 			continue
 		}
-		v.Valid = false
 		for _, check := range c.Certificate.Checks {
 			if !check.OK {
-				v.Checks = append(v.Checks, checkView{c.Cell, fmt.Sprintf("%s: %s, limit %s",
+				failed = append(failed, checkView{c.Cell, fmt.Sprintf("%s: %s, limit %s",
 					check.Name, check.Value, orNothing(check.Limit))})
 			}
 		}
 	}
-	if n := len(r.Certificates); n > 0 {
-		v.Certificate = fmt.Sprintf("%d of %d runs valid", valid, n) + dilations(r.Certificates)
+	if n := len(runs); n > 0 {
+		line = fmt.Sprintf("%d of %d runs valid", valid, n) + dilations(runs)
 	}
-	return v
+	return line, failed
 }
 
 // dilations tells how fast the runs went.
