@@ -106,7 +106,8 @@ func TestRunJudgesWhatCellsFound(t *testing.T) {
 		t.Errorf("parameters %v", r.Parameters)
 	}
 	if lines := strings.Count(told.String(), "\n"); lines != 12 ||
-		!strings.Contains(told.String(), "[12/12] ") {
+		!strings.Contains(told.String(), "[12/12] ") ||
+		strings.Count(told.String(), ", about 0:00 left\n") != 11 {
 		t.Errorf("told:\n%s", told.String())
 	}
 	if len(f.names()) != 12 {
