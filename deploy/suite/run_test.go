@@ -133,6 +133,17 @@ func TestInvalidRunsHoldNothing(t *testing.T) {
 	if r := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0]; !r.Holds() {
 		t.Errorf("all are VALID: %+v", r.Claims)
 	}
+	f.run = func(name string) (Outcome, error) {
+		o := Outcome{Numbers: map[string]float64{"value": 1}}
+		if name == "point=1 seed=2" {
+			o.Violations = 3
+		}
+		return o, nil
+	}
+	r = run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0]
+	if len(r.Claims) != 2 || r.Claims[1].Ours != 3 || r.Holds() {
+		t.Errorf("a lossless class has lost frames: %+v", r.Claims)
+	}
 }
 
 func TestSeedsAndShort(t *testing.T) {

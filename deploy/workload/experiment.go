@@ -64,7 +64,7 @@ func (f *File) cell(prefix string, seed uint64) suite.Cell {
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
-		out.Hash, out.Clock, out.Certificate = r.Hash, r.Clock, r.Certificate
+		out.Take(r)
 		out.Numbers, out.Series = f.numbers(r, groups), f.series(r, groups)
 		return out, nil
 	}

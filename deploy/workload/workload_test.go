@@ -120,6 +120,21 @@ func TestMarksOfAllQueues(t *testing.T) {
 	}
 }
 
+// What is on its way on a link of 20 km when its switch pauses is more than the headroom, which is
+// for a few hundred metres: 22.4 KB, [DCQCN] section 4. Virtual time says so like a certificate.
+func TestLossOfLosslessClass(t *testing.T) {
+	f, err := Decode("x.yaml", []byte(`{name: x, duration: 4ms, fabric: {star: {hosts: 3},
+		links: {rate: 40Gb/s, delay: 100us}}, switch: {buffer_pool: {size: 1MB}},
+		nic: {cc: {algorithm: none}}, traffic: [{from: "h[12]", to: h3, depth: 16}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := execute(t, f.Experiment(), 1).Claims
+	if len(claims) != 1 || claims[0].Holds || claims[0].Ours == 0 {
+		t.Errorf("%+v", claims)
+	}
+}
+
 func TestPatterns(t *testing.T) {
 	text := func(traffic string) string {
 		return "{name: x, duration: 1ms, fabric: {star: {hosts: 4}, links: {rate: 10Gb/s, " +
