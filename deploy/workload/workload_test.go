@@ -267,6 +267,27 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// A measure that no run has is not passed over, and one that only some have is shown.
+func TestSweepMeasures(t *testing.T) {
+	a, err := ParseAxis("duration=100us,4ms") // too short to end a message, and long enough
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep("ring.yaml", []byte(ring), []Axis{a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := execute(t, s.Experiment([]string{"reduce.jain", "reduce.colour"}), 1)
+	if len(r.Claims) != 1 || r.Claims[0].Holds ||
+		!strings.Contains(r.Claims[0].Text, "reduce.colour: there is no such number") {
+		t.Errorf("%+v", r.Claims)
+	}
+	r = execute(t, s.Experiment(nil), 1)
+	if !slices.Contains(r.Tables[0].Columns, "reduce.mct_p99_us") || len(r.Claims) > 0 {
+		t.Errorf("%v, %v", r.Tables[0].Columns, r.Claims)
+	}
+}
+
 func TestSweepMistakes(t *testing.T) {
 	for _, text := range []string{"", "a", "=1", "a="} {
 		if _, err := ParseAxis(text); err == nil {
