@@ -124,12 +124,15 @@ func newSuiteView(records []*suite.Record) *suiteView {
 	if len(v.Sections) == 1 {
 		v.Title = v.Sections[0].ID
 	}
-	v.Facts = []result.Line{
-		{Name: "claims that hold", Value: fmt.Sprintf("%d of %d", held, all)},
+	if all > 0 {
+		v.Facts = append(v.Facts, result.Line{Name: "claims that hold",
+			Value: fmt.Sprintf("%d of %d", held, all)})
+	}
+	v.Facts = append(v.Facts, []result.Line{
 		{Name: "experiments", Value: fmt.Sprint(len(v.Sections))},
 		{Name: "processor time", Value: duration(cost)},
 		{Name: "rocelab", Value: strings.Join(versions, ", ")},
-	}
+	}...)
 	return v
 }
 

@@ -98,6 +98,15 @@ func TestSuiteSaysAll(t *testing.T) {
 	}
 }
 
+// A page without claims does not count any.
+func TestNoClaimsNoCount(t *testing.T) {
+	r := record("sweep", suite.Virtual)
+	r.Claims, r.Paper = nil, ""
+	if facts := newSuiteView([]*suite.Record{r}).Facts; facts[0].Name != "experiments" {
+		t.Errorf("%v", facts)
+	}
+}
+
 // What an interrupted run has left is named, and whether something older stands in its place.
 func TestUnfinished(t *testing.T) {
 	records := []*suite.Record{record("old", suite.Virtual)}
