@@ -140,7 +140,7 @@ func ours(c *suite.Claim) string {
 // trailing zeros; only what is very large or very small gets an exponent.
 func Digits(v float64, n int) string {
 	size := math.Abs(v)
-	if size != 0 && (size < 1e-3 || size >= 1e7) {
+	if size != 0 && (size < 1e-3 || size >= 1e9) {
 		return strconv.FormatFloat(v, 'g', n, 64)
 	}
 	if size >= math.Pow10(n-1) {
