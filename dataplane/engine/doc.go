@@ -6,7 +6,7 @@
 // simultaneous events arrivals run first, then free wires, then wakes, each by port, then in the
 // order in which they were scheduled: an order that does not hang on the driver.
 //
-// The simulator puts all devices into one engine and lets time jump from event to event. The
-// loop puts one device into an engine, feeds it the arrivals of its sockets and runs it up to the
+// Each device has an engine of its own. The simulator runs all engines by turns, and time jumps
+// from event to event. The loop feeds one engine the arrivals of its sockets and runs it up to the
 // clock: a simulator slaved to real time. What the device decides is the same.
 package engine

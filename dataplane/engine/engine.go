@@ -77,7 +77,8 @@ func (e *Engine) Next() unit.Time { return min(e.inside.next(), e.wires.next()) 
 // next moment at which the outside sees anything, given no further arrivals.
 func (e *Engine) NextDelivery() unit.Time { return e.wires.next() }
 
-// Add puts a device with its ports into the engine.
+// Add puts a device with its ports into the engine. It is first asked for frames and its deadline
+// by Settle, when what its ports lead to is there.
 func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 	if len(ports) > dataplane.MaxPorts {
 		panic(fmt.Sprintf("engine: %d ports, at most %d", len(ports), dataplane.MaxPorts))
@@ -87,7 +88,6 @@ func (e *Engine) Add(dev dataplane.Device, ports []Port) *Node {
 		far, _ := p.Out.(Launcher)
 		n.ports = append(n.ports, port{Port: p, far: far, free: -1})
 	}
-	n.settle()
 	return n
 }
 
@@ -111,6 +111,13 @@ func (e *Engine) Run(t unit.Time) {
 	e.rank = afterAll
 	if t != unit.Never && t > e.now {
 		e.now = t
+	}
+}
+
+// Pass lets the time up to t pass, before which no event may be due.
+func (e *Engine) Pass(t unit.Time) {
+	if t > e.now {
+		e.now, e.rank = t, afterAll
 	}
 }
 

@@ -148,6 +148,7 @@ func New(cfg Config) (*Loop, error) {
 	}
 	l.node = l.engine.Add(tapped{cfg.Device, l}, ports)
 	l.node.Watch(l.watch)
+	l.node.Settle()
 	l.faults = fault.NewExecutor(driver{l}, cfg.OnFault)
 	l.polls = make([]unix.PollFd, len(l.ports)+1)
 	l.stats.Ports = make([]WireStats, len(l.ports))

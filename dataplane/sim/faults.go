@@ -20,7 +20,7 @@ func (n *Net) OnFault(tell func(fault.Happening)) {
 // AddFaults takes up a plan at the current time.
 func (n *Net) AddFaults(plan fault.Plan) error {
 	for _, e := range plan {
-		if _, err := n.faults.Add(n.Engine.Now(), e); err != nil {
+		if _, err := n.faults.Add(n.now, e); err != nil {
 			return err
 		}
 	}
@@ -30,17 +30,32 @@ func (n *Net) AddFaults(plan fault.Plan) error {
 // driver is the net as its executor sees it.
 type driver struct{ net *Net }
 
-func (d driver) At(at unit.Time, call func(unit.Time)) { d.net.Engine.At(at, call) }
+func (d driver) At(at unit.Time, call func(unit.Time)) { d.net.calls.At(at, call) }
 
 func (d driver) Place(port string) (place fault.Place, err error) {
 	d.net.start()
 	for _, node := range d.net.nodes {
 		for i, h := range node.ports {
 			if h.local == port {
-				return fault.Place{Near: node.node.Target(dataplane.PortID(i)),
-					Far: h.to.node.Target(h.port)}, nil
+				return fault.Place{Near: node.target(dataplane.PortID(i)),
+					Far: h.to.target(h.port)}, nil
 			}
 		}
 	}
 	return place, fmt.Errorf("no port %s", port)
+}
+
+// target is a port as faults act on it.
+type target struct {
+	fault.Port
+	region *region
+}
+
+func (n *Node) target(p dataplane.PortID) fault.Port { return target{n.node.Target(p), n.region} }
+
+// SetState changes the port now.
+func (t target) SetState(s fault.State) {
+	t.region.enter()
+	t.Port.SetState(s)
+	t.region.plan()
 }

@@ -1,4 +1,4 @@
-// Package sim drives devices in virtual time: any number of them, wired by links, in one engine.
+// Package sim drives devices in virtual time: any number of them, wired by links.
 //
 // Time jumps from event to event, so a 400 Gb/s fabric runs as fast as the machine can compute it,
 // and two runs with the same seeds are the same to the nanosecond.
@@ -7,6 +7,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/engine"
@@ -19,26 +20,38 @@ import (
 
 // Net is a network in virtual time. Build it with Add and Connect, then Run it.
 type Net struct {
-	Engine engine.Engine
-	pool   *frame.Pool
-	nodes  []*Node
-	faults *fault.Executor
+	pool    *frame.Pool
+	nodes   []*Node
+	faults  *fault.Executor
+	now     unit.Time     // while devices run, a lower bound
+	calls   engine.Engine // of scenarios and faults; it has no devices
+	regions []*region
+	agenda  agenda    // nil before start
+	window  unit.Time // the shortest link between two regions
+	near    time.Duration
 }
 
 // Node is a device in a net.
 type Node struct {
-	Name  string
-	dev   dataplane.Device
-	ports []*hop
-	node  *engine.Node
+	Name   string
+	dev    dataplane.Device
+	ports  []*hop
+	node   *engine.Node
+	region *region
+	same   *Node // a device that shares the region; nil for the one that stands for all
 }
 
 // hop is one direction of a link: the outlet of one port and the inlet of its peer.
 type hop struct {
-	net   *Net
-	wire  *link.Sender
-	to    *Node
-	port  dataplane.PortID
+	net  *Net
+	wire *link.Sender
+	to   *Node
+	port dataplane.PortID
+
+	// Of to, from start on.
+	region *region
+	far    *engine.Node
+
 	tap   func(unit.Time, *frame.Frame)
 	local string   // the port's name
 	mac   wire.MAC // source of PFC frames that faults send there
@@ -46,7 +59,7 @@ type hop struct {
 
 // New makes an empty net. Duplicated frames come from pool, which the devices may share.
 func New(pool *frame.Pool) *Net {
-	n := &Net{pool: pool}
+	n := &Net{pool: pool, near: near}
 	n.OnFault(nil)
 	return n
 }
@@ -95,53 +108,44 @@ func (n *Net) half(a, b End, cfg link.Config) {
 // Link is the sending side of a port, to change its faults or rate.
 func (n *Node) Link(p dataplane.PortID) *link.Sender { return n.ports[p].wire }
 
-// Tap calls see for every frame when it arrives at the far end of the port's link. see must not
-// keep the frame.
-func (n *Node) Tap(p dataplane.PortID, see func(now unit.Time, f *frame.Frame)) {
+// Tap calls see for every frame that leaves by a port, with the time at which it arrives at the far
+// end of the link. see may change the frame and must not keep it.
+func (n *Node) Tap(p dataplane.PortID, see func(arrives unit.Time, f *frame.Frame)) {
 	n.ports[p].tap = see
 }
 
 // Launch has the frame arrive at the far end without a stop at the end of the wire, where nobody
-// but a tap has anything to do.
+// has anything to do.
 func (h *hop) Launch(_, arrive unit.Time, f *frame.Frame) bool {
 	if h.tap != nil {
-		return false
+		h.tap(arrive, f)
 	}
 	f.Meta = frame.Meta{}
-	h.net.Engine.Arrive(h.to.node, h.port, arrive, f)
+	h.region.engine.Arrive(h.far, h.port, arrive, f)
+	h.net.agenda.add(h.region.number, arrive)
 	return true
 }
 
-// Deliver shows the frame to the tap, and hands it to the device at the far end.
-func (h *hop) Deliver(now unit.Time, f *frame.Frame) {
-	h.tap(now, f)
-	f.Meta = frame.Meta{}
-	h.net.Engine.Arrive(h.to.node, h.port, now, f)
-}
+// Deliver does the same for a frame that Launch refused: there is none.
+func (h *hop) Deliver(now unit.Time, f *frame.Frame) { h.Launch(now, now, f) }
 
-// start puts the devices into the engine; every port must be connected.
-func (n *Net) start() {
-	for _, node := range n.nodes {
-		if node.node != nil {
-			continue
-		}
-		ports := make([]engine.Port, len(node.ports))
-		for i, h := range node.ports {
-			if h == nil {
-				panic(fmt.Sprintf("sim: %s:%d is not connected", node.Name, i))
-			}
-			ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: n.pool, MAC: h.mac}
-		}
-		node.node = n.Engine.Add(node.dev, ports)
-		node.node.Watch(func(s engine.Sight) { n.faults.Hit(s.At, s.Frame, s.Lost) })
+// start puts the device into its region's engine.
+func (n *Node) start() {
+	net := n.region.net
+	ports := make([]engine.Port, len(n.ports))
+	for i, h := range n.ports {
+		ports[i] = engine.Port{Wire: h.wire, Out: h, Pool: net.pool, MAC: h.mac}
 	}
+	n.node = n.region.engine.Add(n.dev, ports)
+	n.node.Watch(func(s engine.Sight) { net.faults.Hit(s.At, s.Frame, s.Lost) })
 }
 
 // Inject lets a frame arrive on a port now, as if the far end of its link had sent it before. It
 // takes ownership of f.
 func (n *Net) Inject(node *Node, p dataplane.PortID, f *frame.Frame) {
 	n.start()
-	n.Engine.Arrive(node.node, p, n.Engine.Now(), f)
+	node.region.engine.Arrive(node.node, p, n.now, f)
+	node.region.plan()
 }
 
 // MAC is the source address of PFC frames that faults send out of a port of a node, by the number
@@ -150,34 +154,29 @@ func MAC(node, port int) wire.MAC {
 	return wire.MAC{0x02, 0x72, 0xfe, byte(node >> 8), byte(node), byte(port)}
 }
 
-// Run runs all events up to and including until.
-func (n *Net) Run(until unit.Time) {
-	n.start()
-	n.Engine.Run(until)
-}
+// Now is the present time. It stands still while devices run, and is of use between two calls of
+// Run and to what At calls.
+func (n *Net) Now() unit.Time { return n.now }
 
 // Do changes a device from outside at the current time, as an application on a host would.
 func (n *Net) Do(node *Node, change func(now unit.Time)) {
 	n.start()
-	change(n.Engine.Now())
+	node.region.enter()
+	change(n.now)
 	node.node.Settle()
+	node.region.plan()
 }
 
 // At does the same at a later time.
 func (n *Net) At(at unit.Time, node *Node, change func(now unit.Time)) {
-	n.start()
-	n.Engine.At(at, func(now unit.Time) {
-		change(now)
-		node.node.Settle()
-	})
+	n.calls.At(at, func(unit.Time) { n.Do(node, change) })
 }
 
 // SetLink takes the link at a port down or up, at both ends.
 func (n *Net) SetLink(node *Node, p dataplane.PortID, up bool) {
-	n.start()
 	h := node.ports[p]
-	node.node.SetLink(p, up)
-	h.to.node.SetLink(h.port, up)
+	n.Do(node, func(unit.Time) { node.node.SetLink(p, up) })
+	n.Do(h.to, func(unit.Time) { h.to.node.SetLink(h.port, up) })
 }
 
 // Check returns the first device whose ledger does not balance.

@@ -106,7 +106,7 @@ func TestFaultsHappenAsOftenAsAsked(t *testing.T) {
 	for range frames / 1000 {
 		c.originate(1000, 100)
 		for c.relays[0].Ledger().Buffered.Frames > 0 {
-			c.Engine.Step()
+			c.Run(c.Now() + 1000)
 		}
 	}
 	st := c.nodes[0].Link(1).Stats
@@ -165,7 +165,7 @@ func TestSimultaneousEventsRunInTheOrderOfScheduling(t *testing.T) {
 	c := newChain(2, link.Config{Rate: gig40})
 	var order []int
 	for i := range 50 {
-		c.Engine.At(100, func(unit.Time) { order = append(order, i) })
+		c.At(100, c.nodes[0], func(unit.Time) { order = append(order, i) })
 	}
 	c.Run(100)
 	for i, got := range order {
@@ -173,8 +173,8 @@ func TestSimultaneousEventsRunInTheOrderOfScheduling(t *testing.T) {
 			t.Fatalf("order %v", order)
 		}
 	}
-	if len(order) != 50 || c.Engine.Now() != 100 {
-		t.Errorf("%d calls, time %v", len(order), c.Engine.Now())
+	if len(order) != 50 || c.Now() != 100 {
+		t.Errorf("%d calls, time %v", len(order), c.Now())
 	}
 }
 
@@ -186,7 +186,7 @@ func BenchmarkFrameHop(b *testing.B) {
 	c.originate(64, 976) // circulate for ever
 	b.ReportAllocs()
 	for b.Loop() {
-		c.Engine.Step()
+		c.Run(c.Now() + 1000)
 	}
 	var sent uint64
 	for _, r := range c.relays {

@@ -190,7 +190,7 @@ func (b *busy) done() work {
 }
 
 func (b *busy) work() work {
-	w := work{events: b.Net.Engine.Events(), moves: b.Net.Engine.Moves()}
+	w := work{events: b.Net.Events(), moves: b.Net.Moves()}
 	b.fabric.each(func(host, _ string) { w.packets += b.Ledger(host).Sent.Frames })
 	return w
 }
@@ -199,7 +199,7 @@ func (w work) eventsPerPacket() float64 { return float64(w.events) / float64(w.p
 func (w work) movesPerEvent() float64   { return float64(w.moves) / float64(w.events) }
 
 // TestCostOfHosts counts what a packet costs that goes over five switches: with 27 times the hosts
-// no more events, each of which is moved no more often. A tenth is for what differs by chance.
+// no more events, each of which is moved less than once. A tenth is for what differs by chance.
 func TestCostOfHosts(t *testing.T) {
 	const small, large = 4, 12
 	cost := func(k int) work {
@@ -214,8 +214,8 @@ func TestCostOfHosts(t *testing.T) {
 	if many.eventsPerPacket() > 1.1*few.eventsPerPacket() {
 		t.Error("more hosts mean more events a packet")
 	}
-	if many.movesPerEvent() > 1.1*few.movesPerEvent() {
-		t.Error("more hosts mean more moves an event")
+	if most := max(few.movesPerEvent(), many.movesPerEvent()); most > 1 {
+		t.Errorf("%.2f moves an event", most)
 	}
 }
 
@@ -223,7 +223,8 @@ func TestCostOfHosts(t *testing.T) {
 // next pod each 4,096 ns, over five switches. The load is a fifth of what the links carry, so that
 // what differs is the number of hosts and not the queues. The operations an event takes do not
 // depend on it (TestCostOfHosts): what time grows by is what the processor waits for memory, once
-// the state of all hosts and switches is larger than its caches.
+// the state of all hosts and switches is larger than its caches. A device has seven events in the
+// microsecond for which it is in the cache; with more load it would have more.
 func BenchmarkHosts(b *testing.B) {
 	for _, k := range sizes {
 		f := fatTree(k)

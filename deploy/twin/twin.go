@@ -150,6 +150,6 @@ func (n *node) Every(interval time.Duration, fn func(now unit.Time) bool) error 
 			n.twin.Net.At(now+step, n.sim, tick)
 		}
 	}
-	n.twin.Net.At((n.twin.Net.Engine.Now()/step+1)*step, n.sim, tick)
+	n.twin.Net.At((n.twin.Net.Now()/step+1)*step, n.sim, tick)
 	return nil
 }

@@ -116,7 +116,7 @@ func (c *call) dial(t tester, s ib.ServiceID, private string) (id cm.ID) {
 	return id
 }
 
-func (c *call) run(d time.Duration) { c.net.Run(c.net.Engine.Now().Add(d)) }
+func (c *call) run(d time.Duration) { c.net.Run(c.net.Now().Add(d)) }
 
 // write sends the region by the connection of the first program's i-th QP.
 func (c *call) write(t tester, i int, size int) {

@@ -94,7 +94,7 @@ func (n *NIC) SetAddresses(now unit.Time, all []Address) {
 			n.gids[i] = Address{}
 		}
 	}
-	// The link-local address comes first, as in Linux.
+	// Of those that come together the link-local address is first, as in Linux.
 	for _, first := range []bool{true, false} {
 		for _, a := range all {
 			if first == (a.IP.Is6() && a.IP.IsLinkLocalUnicast() && a.VLAN == 0) {

@@ -167,7 +167,7 @@ func (f *figure4) report() deadlock.Report {
 	var parts []deadlock.Part
 	for _, name := range fabric {
 		part, sw := deadlock.Part{Device: name}, f.switches[name].sw
-		for _, w := range sw.Waits(f.net.Engine.Now()) {
+		for _, w := range sw.Waits(f.net.Now()) {
 			part.Waits = append(part.Waits, w.Named(sw.PortName))
 		}
 		parts = append(parts, part)
@@ -250,7 +250,7 @@ func TestFigure4Cured(t *testing.T) {
 	var s Snapshot
 	storms := uint64(0)
 	for _, b := range f.switches {
-		b.sw.Snapshot(f.net.Engine.Now(), &s)
+		b.sw.Snapshot(f.net.Now(), &s)
 		for i := range s.Ports {
 			w := &s.Ports[i].Watchdog[3]
 			storms += w.Detected

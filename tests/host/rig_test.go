@@ -47,15 +47,20 @@ func pair(t testing.TB, change func(*nicd.Config)) (a, b *station) {
 	return a, b
 }
 
-// wired puts a veth between two stations, with addresses.
+// wired puts a veth between two stations, with addresses. The link-local ones are first set by
+// hand: the kernel makes them some time after the link is up, and the GID table is in the order in
+// which addresses come.
 func wired(a, b *station) {
 	a.Helper()
 	a.ip("link add eth0 address 02:00:00:00:00:01 type veth peer name eth0 address " +
 		"02:00:00:00:00:02 netns " + b.ns)
 	for _, s := range []*station{a, b} {
 		s.sysctl("net/ipv6/conf/eth0/accept_dad", "0")
+		s.sysctl("net/ipv6/conf/eth0/addr_gen_mode", "1") // IN6_ADDR_GEN_MODE_NONE
 		s.ip("link set lo up")
 		s.ip("link set eth0 up")
+		s.ip(fmt.Sprintf("addr add fe80::ff:fe00:%d/64 dev eth0", s.n))
+		s.sysctl("net/ipv6/conf/eth0/addr_gen_mode", "0") // IN6_ADDR_GEN_MODE_EUI64: the same
 		s.ip(fmt.Sprintf("addr add 10.1.0.%d/24 dev eth0", s.n))
 		s.ip(fmt.Sprintf("addr add fd01::%d/64 dev eth0", s.n))
 	}
