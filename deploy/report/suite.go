@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -215,17 +216,30 @@ func merged(group []*suite.Record) []suite.Figure {
 	return figures
 }
 
-// withTwin returns curves and one in virtual time beside them, unless they have it.
+// withTwin returns curves and one in virtual time beside them, unless they have it. Of a model, which
+// is one in both modes, the longer curve is drawn: real frames are often followed for less time.
 func withTwin(curves []suite.Curve, c suite.Curve) []suite.Curve {
 	if origin(&c) == suite.Ours {
 		c.From = suite.Twin
 	}
-	if slices.ContainsFunc(curves, func(h suite.Curve) bool {
+	at := slices.IndexFunc(curves, func(h suite.Curve) bool {
 		return h.Name == c.Name && h.From == c.From
-	}) {
-		return curves
+	})
+	switch {
+	case at < 0:
+		return append(curves, c)
+	case c.From != suite.Twin && reach(&c) > reach(&curves[at]):
+		curves[at] = c
 	}
-	return append(curves, c)
+	return curves
+}
+
+// reach is how far to the right a curve goes.
+func reach(c *suite.Curve) float64 {
+	if len(c.X) == 0 {
+		return math.Inf(-1)
+	}
+	return slices.Max(c.X)
 }
 
 func newRunView(r *suite.Record) *runView {

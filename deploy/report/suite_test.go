@@ -240,6 +240,20 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// Of a model that real frames were followed beside for less time, all is drawn.
+func TestMergedModel(t *testing.T) {
+	short := suite.Curve{Name: "model", From: suite.Model, Series: suite.Series{X: []float64{0, 10},
+		Y: []float64{1, 2}}}
+	long := short
+	long.X, long.Y = []float64{0, 10, 100}, []float64{1, 2, 3}
+	for _, both := range [][2]suite.Curve{{short, long}, {long, short}} {
+		got := withTwin([]suite.Curve{both[0]}, both[1])
+		if len(got) != 1 || len(got[0].X) != 3 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // TestThinnedKeepsSpikes: of very many samples the drawing keeps the ends and every extreme.
 func TestThinnedKeepsSpikes(t *testing.T) {
 	c := suite.Curve{Kind: suite.Line}
