@@ -6,7 +6,8 @@
 //
 // Both classify the frame by the rules of dataplane/classify and put what they found, with the
 // arrival time, into 32 bytes of metadata in front of it. What is a lookup or a count is done
-// there, so that it is seen even when the rings overflow; what depends on queues is not.
+// there, so that it is seen even when the rings overflow; what depends on queues is not. Of a frame
+// that a switch port's program drops by the watchdog's verdict it leaves a record.
 //
 // Each loaded program has maps of its own: configuration, counters, sockets. It needs kernel
 // 5.15, CAP_NET_ADMIN and CAP_BPF. The objects are committed, little endian only (amd64, arm64);

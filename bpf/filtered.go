@@ -1,66 +1,107 @@
 package bpf
 
 import (
-	"encoding/binary"
 	"fmt"
-	"os"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/clock"
+	"github.com/rocelab/rocelab/dataplane/shm"
+	"github.com/rocelab/rocelab/dataplane/unit"
 )
 
-// Where the bytes of class 0 are, and the count of FilteredTold; switch.c has the layout.
+// The words of the map; switch.c has the layout.
 const (
-	filteredBytesAt = 8 * classify.Classes
-	filteredToldAt  = 2 * filteredBytesAt
+	filteredFrames = 0
+	filteredBytes  = filteredFrames + classify.Classes
+	filteredRead   = filteredBytes + classify.Classes + 1 // behind the number of records written
+	filteredDrops  = filteredRead + 1
+	filteredWords  = filteredDrops + maxDrops
 )
+
+// maxDrops is how many records there is room for: one for each frame on its way.
+const maxDrops = clock.LinkFrames
+
+// What is where in a record, from the lowest bit on: check, length, class, turn of the ring.
+const (
+	dropLengthAt = clock.CheckBits
+	dropClassAt  = dropLengthAt + 16
+	dropTurnAt   = dropClassAt + 3
+)
+
+// record is a record of a drop.
+type record uint64
+
+func (r record) field(from, to int) uint64 { return uint64(r) << (64 - to) >> (64 - to + from) }
+
+// Drop is a data frame that was dropped by the watchdog's verdict.
+type Drop struct {
+	Class uint8
+	Check clock.Check
+	Bytes unit.Bytes
+}
+
+// drops is the memory of what a program dropped, and how far it was read.
+type drops struct {
+	*shm.Words
+	read uint64
+}
 
 // Filtered is how many data frames of a traffic class were dropped by the watchdog's verdict since
-// the program was loaded. It reads memory that the program writes, and calls nobody. The length is
-// of the whole frame as it arrived.
+// the program was loaded, without those that Dropped shows. It reads memory that the program
+// writes, and calls nobody. The length is of the whole frame as it arrived.
 func (p *Program) Filtered(tc uint8) (n dataplane.Count) {
-	if p.seen == nil || tc >= classify.Classes {
+	if p.drops.Words == nil || tc >= classify.Classes {
 		return n
 	}
-	// Whole words, so that each is read in one go. What is counted in between is seen next time.
-	n.Frames = binary.NativeEndian.Uint64(p.seen[8*int(tc):])
-	n.Bytes = binary.NativeEndian.Uint64(p.seen[filteredBytesAt+8*int(tc):])
+	n.Frames = p.drops.At(filteredFrames + int(tc)).Load()
+	n.Bytes = p.drops.At(filteredBytes + int(tc)).Load()
 	return n
 }
 
-// FilteredTold is how many of all of them were of the kinds in PortConfig.Told.
-func (p *Program) FilteredTold() uint64 {
-	if p.seen == nil {
-		return 0
+// Dropped is the oldest of the dropped frames of the kinds in PortConfig.Told, in the order in
+// which they came. It is the same one until NextDrop; false if there is none. It calls nobody
+// either.
+func (p *Program) Dropped() (d Drop, ok bool) {
+	if p.drops.Words == nil {
+		return d, false
 	}
-	return binary.NativeEndian.Uint64(p.seen[filteredToldAt:])
+	n := p.drops.read
+	r := record(p.drops.At(filteredDrops + int(n%maxDrops)).Load())
+	if turn := r.field(dropTurnAt, 64); turn != (n/maxDrops+1)%(1<<(64-dropTurnAt)) {
+		return d, false
+	}
+	return Drop{Class: uint8(r.field(dropClassAt, dropTurnAt)),
+		Check: clock.Check(r.field(0, dropLengthAt)),
+		Bytes: unit.Bytes(r.field(dropLengthAt, dropClassAt))}, true
 }
 
-// mapFiltered maps the value of m and closes m, which the program and the mapping keep alive.
-func (p *Program) mapFiltered(m *ebpf.Map) error {
+// NextDrop goes on to the next of the frames that Dropped shows. There must be one.
+func (p *Program) NextDrop() {
+	p.drops.read++
+	p.drops.At(filteredRead).Store(p.drops.read)
+}
+
+// mapDrops maps the value of m and closes m, which the program and the mapping keep alive.
+func (p *Program) mapDrops(m *ebpf.Map) (err error) {
 	if m == nil {
 		return nil
 	}
 	defer m.Close()
-	mem, err := unix.Mmap(m.FD(), 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return fmt.Errorf("map the drop counters of %s: %w", p.name, err)
-	}
-	p.seen = mem
-	return nil
+	p.drops.Words, err = shm.Map(m.FD(), "the drops of "+p.name, filteredWords)
+	return err
 }
 
-func (p *Program) unmapFiltered() error {
-	if p.seen == nil {
+func (p *Program) unmapDrops() error {
+	if p.drops.Words == nil {
 		return nil
 	}
-	mem := p.seen
-	p.seen = nil
-	if err := unix.Munmap(mem); err != nil {
-		return fmt.Errorf("unmap the drop counters of %s: %w", p.name, err)
+	words := p.drops.Words
+	p.drops.Words = nil
+	if err := words.Close(); err != nil {
+		return fmt.Errorf("unmap the drops of %s: %w", p.name, err)
 	}
 	return nil
 }

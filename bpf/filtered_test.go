@@ -8,7 +8,9 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
+	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/unit"
 	"github.com/rocelab/rocelab/dataplane/wire/wiretest"
 )
 
@@ -30,11 +32,35 @@ func judge(t testing.TB, p *Program, m *classify.Map, classes uint8, b []byte) f
 		agree(t, p, m, b)
 		return want
 	}
+	before := p.Filtered(want.TC)
 	if r := run(t, p, b); r.verdict != xdpDrop || !bytes.Equal(r.frame, b) {
 		t.Fatalf("frame % x of class %d under %08b: verdict %d, left % x", b, want.TC, classes,
 			r.verdict, r.frame)
 	}
+	accounted(t, p, want, before, b)
 	return want
+}
+
+// accounted checks the account of a frame that was dropped, and takes its record.
+func accounted(t testing.TB, p *Program, c frame.Class, before dataplane.Count, b []byte) {
+	t.Helper()
+	got, ok := p.Dropped()
+	told := frame.Kinds(p.cfg.Told).Has(c.Kind)
+	if ok != told {
+		t.Fatalf("frame % x of kind %v with %#b told: a record is %v", b, c.Kind, p.cfg.Told, ok)
+	}
+	if !told {
+		before.Add(unit.Bytes(len(b)))
+	} else {
+		want := Drop{Class: c.TC, Check: clock.CheckOf(b), Bytes: unit.Bytes(len(b))}
+		if got != want {
+			t.Fatalf("frame % x: recorded %+v, want %+v", b, got, want)
+		}
+		p.NextDrop()
+	}
+	if now := p.Filtered(c.TC); now != before {
+		t.Fatalf("frame % x: filtered %+v, want %+v", b, now, before)
+	}
 }
 
 // TestSwitchWatchdog: data frames of the class go, control frames and other classes stay.
@@ -84,32 +110,74 @@ func TestSwitchWatchdogOnKinds(t *testing.T) {
 	}
 }
 
-// TestSwitchWatchdogCountsTold: of the frames that it drops the program counts those of the kinds
-// that the sender tells of, and of a sender that tells of all, all.
-func TestSwitchWatchdogCountsTold(t *testing.T) {
+// TestSwitchWatchdogRecordsTold: of the frames that it drops the program records those of the kinds
+// that the sender tells of, and sums up the others; of a sender that tells of all, none.
+func TestSwitchWatchdogRecordsTold(t *testing.T) {
 	m := testMap(classify.TrustDSCP)
 	for _, told := range []frame.Kinds{0, frame.AllKinds, frame.AllKinds.Without(frame.Other)} {
 		p := loadedAs(t, LoadSwitch, PortConfig{Map: m, Told: told})
 		if err := p.SetWatchdog(0xff); err != nil {
 			t.Fatal(err)
 		}
-		var want uint64
 		for _, k := range kinds {
-			class := judge(t, p, &m, 0xff, k.frame)
-			if filters(0xff, class) && told.Has(class.Kind) {
-				want++
-			}
-			if got := p.FilteredTold(); got != want {
-				t.Fatalf("%d told of with %s, want %d of kinds %#b", got, k.name, want, told)
-			}
+			judge(t, p, &m, 0xff, k.frame)
 		}
+	}
+}
+
+// TestSwitchWatchdogKeepsRecords: as many as there can be frames on their way, in the order in
+// which they came, again and again; what comes when there is no room is summed up.
+func TestSwitchWatchdogKeepsRecords(t *testing.T) {
+	m := testMap(classify.TrustDSCP)
+	m.DSCP[26], m.DSCP[27] = 3, 4
+	p := loadedAs(t, LoadSwitch, PortConfig{Map: m, Told: frame.AllKinds})
+	if err := p.SetWatchdog(1<<3 | 1<<4); err != nil {
+		t.Fatal(err)
+	}
+	const over = 3 // too many
+	// Five bits tell the turns of the ring.
+	for round := range 33 {
+		var want []Drop
+		for i := range maxDrops + over {
+			b := packet{DSCP: uint8(26 + i%2), Payload: i}.Bytes()
+			run(t, p, b)
+			want = append(want, Drop{Class: uint8(3 + i%2), Check: clock.CheckOf(b),
+				Bytes: unit.Bytes(len(b))})
+		}
+		for i := range maxDrops {
+			if got, ok := p.Dropped(); !ok || got != want[i] {
+				t.Fatalf("round %d: record %d is %+v, %v; want %+v", round, i, got, ok, want[i])
+			}
+			p.NextDrop()
+		}
+		if got, ok := p.Dropped(); ok {
+			t.Fatalf("round %d: one record too many: %+v", round, got)
+		}
+		n := p.Filtered(3).Frames + p.Filtered(4).Frames
+		if n != uint64(round+1)*over {
+			t.Errorf("round %d: %d summed up, want %d a round", round, n, over)
+		}
+	}
+}
+
+// TestSwitchWatchdogRecordsLongFrames: those that lie in several parts of memory, too.
+func TestSwitchWatchdogRecordsLongFrames(t *testing.T) {
+	m := testMap(classify.TrustDSCP)
+	p := loadedAs(t, LoadSwitch, PortConfig{Map: m, Told: frame.AllKinds, Frags: true})
+	if err := p.SetWatchdog(0xff); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1024, 4096, 9000, 20000} {
+		b := packet{V6: true, Tags: oneTag, DSCP: 26, Payload: n}.Bytes()
+		run(t, p, b)
+		accounted(t, p, m.Classify(b), dataplane.Count{}, b)
 	}
 }
 
 // TestNICFiltersNothing: there is no verdict for a NIC, and nothing to unmap.
 func TestNICFiltersNothing(t *testing.T) {
 	p := loaded(t, LoadNIC, testMap(classify.TrustDSCP))
-	if p.Filtered(3) != (dataplane.Count{}) {
+	if _, ok := p.Dropped(); ok || p.Filtered(3) != (dataplane.Count{}) {
 		t.Error("a NIC filtered")
 	}
 }
@@ -121,7 +189,8 @@ func FuzzSwitchProgram(f *testing.F) {
 	}
 	programs := map[classify.Trust]*Program{}
 	for _, trust := range []classify.Trust{classify.TrustDSCP, classify.TrustPCP} {
-		programs[trust] = loaded(f, LoadSwitch, testMap(trust))
+		programs[trust] = loadedAs(f, LoadSwitch, PortConfig{Map: testMap(trust),
+			Told: frame.AllKinds.Without(frame.Other)})
 	}
 	f.Fuzz(func(t *testing.T, b []byte, shift, verdict uint8, pcp bool) {
 		const longest = 3506 // a veth carries no more to a program without fragments
@@ -155,15 +224,18 @@ func BenchmarkSwitchProgram(b *testing.B) {
 		name    string
 		frame   []byte
 		verdict uint8
+		told    frame.Kinds
 	}{
-		{"roce4", packet{DSCP: 26, Payload: 1024}.Bytes(), 0},
-		{"roce6", packet{V6: true, DSCP: 26, Payload: 1024}.Bytes(), 0},
-		{"tagged", packet{Tags: oneTag, DSCP: 26, Payload: 1024}.Bytes(), 0},
-		{"pfc", pfc, 0},
-		{"filtered", packet{DSCP: 26, Payload: 1024}.Bytes(), 0xff},
+		{"roce4", packet{DSCP: 26, Payload: 1024}.Bytes(), 0, 0},
+		{"roce6", packet{V6: true, DSCP: 26, Payload: 1024}.Bytes(), 0, 0},
+		{"tagged", packet{Tags: oneTag, DSCP: 26, Payload: 1024}.Bytes(), 0, 0},
+		{"pfc", pfc, 0, 0},
+		{"filtered", packet{DSCP: 26, Payload: 1024}.Bytes(), 0xff, 0},
+		{"recorded", packet{DSCP: 26, Payload: 1024}.Bytes(), 0xff, frame.AllKinds},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			p := loaded(b, LoadSwitch, testMap(classify.TrustDSCP))
+			p := loadedAs(b, LoadSwitch, PortConfig{Map: testMap(classify.TrustDSCP),
+				Told: c.told})
 			if err := p.SetWatchdog(c.verdict); err != nil {
 				b.Fatal(err)
 			}

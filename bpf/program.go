@@ -26,7 +26,7 @@ type PortConfig struct {
 	// tell them.
 	Device int
 	// Told is the kinds of frames whose arrival the sender tells the lab's clock of. The program of
-	// a switch port counts those of them that it drops.
+	// a switch port leaves records of those of them that it drops.
 	Told frame.Kinds
 	// IPv4 is the address for which a NIC's socket gets ARP requests; invalid: the kernel does.
 	IPv4 netip.Addr
@@ -43,12 +43,12 @@ const (
 
 // Program is one loaded XDP program with maps of its own. It is not safe for concurrent use.
 type Program struct {
-	name string
-	prog *ebpf.Program
-	maps struct{ config, counts, xsks *ebpf.Map }
-	seen []byte // the memory of Filtered; nil if the program filters nothing
-	link link.Link
-	cfg  portConfig
+	name  string
+	prog  *ebpf.Program
+	maps  struct{ config, counts, xsks *ebpf.Map }
+	drops drops // no words if the program filters nothing
+	link  link.Link
+	cfg   portConfig
 }
 
 // portConfig is the value of the config map; rocelab.h has its twin.
@@ -124,7 +124,7 @@ func loadOne(spec *ebpf.CollectionSpec, name string, cfg PortConfig) (*Program, 
 	p.maps.config = coll.DetachMap(switchPortMapConfig)
 	p.maps.counts = coll.DetachMap(switchPortMapCounts)
 	p.maps.xsks = coll.DetachMap(switchPortMapXsks)
-	err = p.mapFiltered(coll.DetachMap(switchPortMapFiltered))
+	err = p.mapDrops(coll.DetachMap(switchPortMapFiltered))
 	if err := errors.Join(err, p.SetMap(cfg.Map)); err != nil {
 		p.Close()
 		return nil, err
@@ -194,6 +194,6 @@ func (p *Program) Detach() error {
 
 // Close detaches and unloads the program.
 func (p *Program) Close() error {
-	return errors.Join(p.Detach(), p.unmapFiltered(), p.prog.Close(), p.maps.config.Close(),
+	return errors.Join(p.Detach(), p.unmapDrops(), p.prog.Close(), p.maps.config.Close(),
 		p.maps.counts.Close(), p.maps.xsks.Close())
 }

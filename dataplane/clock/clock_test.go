@@ -119,7 +119,7 @@ func TestASuspendedLoopCatchesUp(t *testing.T) {
 	if now != 20_500 {
 		t.Errorf("the turn begins at %v, want 20.5us", now)
 	}
-	if limit, _ := p.limit(-1, 0); limit != 20_500 {
+	if limit, _ := p.limit(-1); limit != 20_500 {
 		t.Errorf("the others may go on to %v, want the earlier of both deadlines", limit)
 	}
 }
@@ -131,47 +131,64 @@ func TestFramesOnTheirWayCountAsDeadlines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links.Handing(2, []Flight{NewFlight(3000, 7), NewFlight(3100, 8), NewFlight(3200, 7)})
-	links.Handing(2, []Flight{NewFlight(7000, 9)}) // later ones do not move the time
+	links.Handing(2, []Flight{{3000, 7}, {3100, 8}, {3200, 7}})
+	links.Handing(2, []Flight{{7000, 9}}) // later ones do not move the time
 	if v, _ := c.now(unit.Never); v != 3500 {
 		t.Errorf("with a frame that arrives at 3000 the clock shows %d, want 3500", v)
 	}
 	if n := links.OnTheWay(2); n != 4 {
 		t.Errorf("%d on their way, want 4", n)
 	}
-	take := func(check uint16, want unit.Time, wantLost int) {
+	take := func(check Check, want unit.Time, wantLost int) {
 		t.Helper()
-		at, lost, ok := links.Take(2, check, 3333)
+		at, lost, ok := links.Take(2, check)
 		if !ok || at != want || lost != wantLost {
 			t.Errorf("took %v, %d lost, %v; want %v, %d", at, lost, ok, want, wantLost)
 		}
 	}
+	if n := links.Find(2, 8); n != 1 {
+		t.Errorf("%d are in front of the second", n)
+	}
 	take(7, 3000, 0)
 	take(7, 3200, 1) // the one between them is lost
-	if limit, _ := p.limit(-1, 0); limit != 7500 {
+	if limit, _ := p.limit(-1); limit != 7500 {
 		t.Errorf("one is still on its way; the limit is %v, want 7500", limit)
 	}
-	if _, _, ok := links.Take(2, 1, 0); ok || links.OnTheWay(2) != 1 {
+	if _, _, ok := links.Take(2, 1); ok || links.OnTheWay(2) != 1 {
 		t.Error("took a frame that nobody told of")
 	}
 	take(9, 7000, 0)
-	if limit, _ := p.limit(-1, 0); limit != unit.Never || links.Next(2, 0) != unit.Never {
+	if limit, _ := p.limit(-1); limit != unit.Never || links.Next(2) != unit.Never {
 		t.Errorf("none is on its way; the limit is %v", limit)
 	}
-	links.Handing(1, []Flight{NewFlight(9000, 1), NewFlight(9001, 2)})
-	if lost := links.Forget(1, 5); lost != 2 || links.Next(1, 0) != unit.Never {
+	links.Handing(1, []Flight{{9000, 1}, {9001, 2}})
+	if lost := links.Forget(1, 5); lost != 2 || links.Next(1) != unit.Never {
 		t.Errorf("forgot %d of 2", lost)
 	}
 }
 
-// The record of a frame has 48 bits of its time, and still tells the time within a day.
-func TestFlightTimes(t *testing.T) {
-	const day = 24 * unit.Time(time.Hour)
-	for _, at := range []unit.Time{0, 1, 5000, 1<<48 - 1, 1 << 48, 3<<48 + 77, 400 * day} {
-		for _, near := range []unit.Time{at, at + 1, max(at-1, 0), at + day, max(at-day, 0)} {
-			f := NewFlight(at, 0xabcd)
-			if got := f.at(near); got != at || f.check() != 0xabcd {
-				t.Errorf("%d seen from %d: %d, check %x", at, near, got, f.check())
+// TestCheckTellsFrames: each bit of the headers makes another check, and so does the length.
+func TestCheckTellsFrames(t *testing.T) {
+	for _, size := range []int{14, 60, 62, 80, 90, 1086} {
+		b := make([]byte, size)
+		for i := range b {
+			b[i] = byte(i * 7)
+		}
+		seen := map[Check]bool{CheckOf(b): true, CheckOf(b[:size-1]): true,
+			CheckOf(append(b, 0)): true}
+		want := 3
+		for bit := range min(size&^7, checked) * 8 {
+			b[bit/8] ^= 1 << (bit % 8)
+			seen[CheckOf(b)] = true
+			b[bit/8] ^= 1 << (bit % 8)
+			want++
+		}
+		if len(seen) != want {
+			t.Errorf("%d bytes: %d checks of %d frames", size, len(seen), want)
+		}
+		for c := range seen { // order does not matter
+			if c>>CheckBits != 0 {
+				t.Errorf("%d bytes: check %#x", size, c)
 			}
 		}
 	}
@@ -245,7 +262,7 @@ func TestPageIsSharedAndVersioned(t *testing.T) {
 	defer b.Close()
 	newClock(t, a, 0, 2).Publish(42)
 	newClock(t, b, 1, 2).Publish(unit.Never)
-	if got, _ := b.limit(-1, 0); got != 742 {
+	if got, _ := b.limit(-1); got != 742 {
 		t.Errorf("the other mapping sees limit %d, want 742", got)
 	}
 	a.words.At(wordMagic).Store(1)

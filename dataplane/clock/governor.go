@@ -61,8 +61,8 @@ func (g *Governor) setSpeed(speed uint64) {
 	deadline := Monotonic() + int64(time.Second)
 	for Monotonic() < deadline {
 		mono := Monotonic()
-		last, ok := g.page.current()
-		limit, known := g.page.limit(-1, last.at(mono))
+		_, ok := g.page.current()
+		limit, known := g.page.limit(-1)
 		if !ok || !known {
 			continue
 		}

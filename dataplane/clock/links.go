@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/rocelab/rocelab/dataplane/unit"
@@ -25,7 +26,8 @@ const LinkFrames = 256
 //
 // Only frames that end in the receiver's socket are told of; what a NIC's program passes to its
 // kernel is not. A frame that the kernel lost is found out when a later one arrives; if none
-// does, the receiver gives up on it after a while (Forget).
+// does, the receiver gives up on it after a while (Forget). One that the receiver's program drops
+// is taken like any other.
 type Links struct{ page *Page }
 
 // NewLinks returns the links of a page; count is how many directions are in use.
@@ -37,76 +39,106 @@ func NewLinks(p *Page, count int) (Links, error) {
 	return Links{p}, nil
 }
 
-// Flight is a frame on its way: when its last bit arrives, and sixteen bits by which the receiver
-// knows it again. The time is kept modulo 2^48 ns, which is three days.
-type Flight uint64
-
-const flightTime = 1<<48 - 1
-
-// NewFlight makes the record of a frame.
-func NewFlight(arrive unit.Time, check uint16) Flight {
-	return Flight(uint64(check)<<48 | uint64(arrive)&flightTime)
+// Flight is a frame on its way.
+type Flight struct {
+	At    unit.Time // when its last bit arrives
+	Check Check     // by which the receiver knows it again
 }
 
-// check is what tells the frame.
-func (f Flight) check() uint16 { return uint16(f >> 48) }
+// Check is what tells a frame from the others on its way, in CheckBits bits: it is made of the
+// length and of the headers, with those that tell packets of a queue pair from each other. Two
+// frames of equal checks are taken for the same.
+type Check uint64
 
-// at is when the frame arrives: the time nearest to near that agrees with the record.
-func (f Flight) at(near unit.Time) unit.Time {
-	ahead := int64(uint64(f)-uint64(near)) << 16 >> 16 // the difference in 48 bits, with its sign
-	return near + unit.Time(ahead)
+// CheckBits is so many that of 10^12 pairs of frames that are not the same one has equal checks. A
+// pair is compared for each frame that is lost, and for each that comes in front of one that the
+// receiver's program drops.
+const CheckBits = 40
+
+// CheckOf makes the check of a frame. bpf/switch.c has its twin.
+func CheckOf(frame []byte) Check {
+	h := uint64(len(frame)) * checkMix
+	for b := frame[:min(len(frame), checked)]; len(b) >= 8; b = b[8:] {
+		h = (h ^ binary.LittleEndian.Uint64(b)) * checkMix
+		h ^= h >> 32
+	}
+	return Check(h >> (64 - CheckBits))
 }
+
+const (
+	checked  = 80                 // bytes: a VLAN tag, IPv6, UDP and the BTH
+	checkMix = 0x9e3779b97f4a7c15 // 2^64 by the golden ratio: Knuth, TAOCP vol 3 6.4
+)
 
 func linkWord(link int) int { return linkBase + linkWords*link }
 
-func (p *Page) flight(link int, n uint64) Flight {
-	return Flight(p.words.At(linkWord(link) + linkFrames + int(n%LinkFrames)).Load())
+// flightWord is where the n-th frame of a link is: its time, and then its check.
+func flightWord(link int, n uint64) int {
+	return linkWord(link) + linkFrames + flightWords*int(n%LinkFrames)
+}
+
+// arrives is when the n-th frame of a link does.
+func (p *Page) arrives(link int, n uint64) unit.Time {
+	return unit.Time(p.words.At(flightWord(link, n)).Load())
 }
 
 // next is when the oldest frame on its way on a link arrives, never if none is, and how many have
 // been handed and taken so far.
-func (p *Page) next(link int, near unit.Time) (at unit.Time, moved uint64) {
+func (p *Page) next(link int) (at unit.Time, moved uint64) {
 	base := linkWord(link)
 	taken := p.words.At(base + linkTaken).Load()
 	handed := p.words.At(base + linkHanded).Load()
 	if handed == taken {
 		return unit.Never, handed + taken
 	}
-	return p.flight(link, taken).at(near), handed + taken
+	return p.arrives(link, taken), handed + taken
 }
 
 // Handing tells of frames that are about to be handed to the kernel, in the order of their arrival.
 // Call it before they are, or the receiver could take a frame that is not on its way yet. The
 // caller sees to it that no more than LinkFrames are on their way.
 func (l Links) Handing(link int, frames []Flight) {
-	base := linkWord(link)
-	handed := l.page.words.At(base + linkHanded)
+	handed := l.page.words.At(linkWord(link) + linkHanded)
 	n := handed.Load()
 	for i, f := range frames {
-		l.page.words.At(base + linkFrames + int((n+uint64(i))%LinkFrames)).Store(uint64(f))
+		at := flightWord(link, n+uint64(i))
+		l.page.words.At(at).Store(uint64(f.At))
+		l.page.words.At(at + 1).Store(uint64(f.Check))
 	}
 	handed.Store(n + uint64(len(frames)))
 }
 
 // Take finds the frame that the receiver got among those on their way and returns when it
-// arrives; near is any time within a day of it. Those that were to arrive before it are lost. It
-// reports false if the sender has not told of the frame.
-func (l Links) Take(link int, check uint16, near unit.Time) (at unit.Time, lost int, ok bool) {
-	base := linkWord(link)
-	taken := l.page.words.At(base + linkTaken)
-	first, end := taken.Load(), l.page.words.At(base+linkHanded).Load()
-	for n := first; n != end; n++ {
-		if f := l.page.flight(link, n); f.check() == check {
-			taken.Store(n + 1)
-			return f.at(near), int(n - first), true
-		}
+// arrives. Those that were to arrive before it are lost. It reports false if the sender has not
+// told of the frame.
+func (l Links) Take(link int, check Check) (at unit.Time, lost int, ok bool) {
+	if lost = l.Find(link, check); lost < 0 {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	taken := l.page.words.At(linkWord(link) + linkTaken)
+	n := taken.Load() + uint64(lost)
+	at = l.page.arrives(link, n)
+	taken.Store(n + 1) // the sender may write over it now
+	return at, lost, true
 }
 
-// Next is when the oldest frame on its way arrives, or unit.Never; near is any time within a day.
-func (l Links) Next(link int, near unit.Time) unit.Time {
-	at, _ := l.page.next(link, near)
+// Find is how many frames are on their way in front of the one with this check, the first if there
+// are several; below zero if the sender has not told of it.
+func (l Links) Find(link int, check Check) int {
+	base := linkWord(link)
+	first := l.page.words.At(base + linkTaken).Load()
+	end := l.page.words.At(base + linkHanded).Load()
+	for n := first; n != end; n++ {
+		if Check(l.page.words.At(flightWord(link, n)+1).Load()) == check {
+			return int(n - first)
+		}
+	}
+	return -1
+}
+
+// Next is when the oldest frame on its way arrives, or unit.Never.
+func (l Links) Next(link int) unit.Time {
+	at, _ := l.page.next(link)
 	return at
 }
 

@@ -26,11 +26,12 @@ const (
 	slotBase    = segBase + segWords*segCount
 	slotWords   = 8
 	linkBase    = slotBase + slotWords*MaxSlots
-	linkWords   = 16 + LinkFrames // what the sender writes, what the receiver does, the frames
+	linkWords   = 16 + flightWords*LinkFrames // what the sender writes, what the receiver does
+	flightWords = 2                           // when the frame arrives, and its check
 	pageWords   = linkBase + linkWords*MaxLinks
 
 	// The version is in the magic: a daemon of another build refuses the page.
-	magic = 0x726f63656c616204
+	magic = 0x726f63656c616205
 )
 
 // MaxSlots is how many loops can share a page, MaxLinks how many directions of links.

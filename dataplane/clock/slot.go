@@ -78,7 +78,7 @@ func (c *Clock) now(own unit.Time) (unit.Time, int64) {
 			continue
 		}
 		v := s.at(mono)
-		limit, known := c.page.limit(c.slot, v)
+		limit, known := c.page.limit(c.slot)
 		if !known {
 			continue
 		}
@@ -108,24 +108,24 @@ func nap(d time.Duration) {
 
 // limit is the latest time the clock may show: the budget past the earliest moment for which a
 // loop or a frame on its way is waited for, and no later than its stop. One slot may be left out;
-// -1 for none. near is the time by the newest segment.
+// -1 for none.
 //
 // What is waited for passes from a loop to a frame when one is handed over, and on to the next loop
 // when it is taken. Who reads the slots and the links one after the other could miss it on its
 // way, so nothing is known (false) if a frame has moved meanwhile: ask again.
-func (p *Page) limit(except int, near unit.Time) (unit.Time, bool) {
+func (p *Page) limit(except int) (unit.Time, bool) {
 	budget := p.Budget()
 	if budget == unit.Never {
 		return p.stop(), true
 	}
-	earliest, moved := p.flights(near)
+	earliest, moved := p.flights()
 	for i := range int(p.words.At(wordSlots).Load()) {
 		if i != except {
 			deadline := p.words.At(p.slotWord(i, slotDeadline)).Load()
 			earliest = min(earliest, unit.Time(deadline))
 		}
 	}
-	again, then := p.flights(near)
+	again, then := p.flights()
 	if earliest = min(earliest, again); earliest != unit.Never {
 		earliest += budget
 	}
@@ -134,10 +134,10 @@ func (p *Page) limit(except int, near unit.Time) (unit.Time, bool) {
 
 // flights is when the earliest frame on its way arrives, and how many have been handed and taken
 // so far: if that has not changed, none has moved.
-func (p *Page) flights(near unit.Time) (earliest unit.Time, moved uint64) {
+func (p *Page) flights() (earliest unit.Time, moved uint64) {
 	earliest = unit.Never
 	for link := range int(p.words.At(wordLinks).Load()) {
-		at, n := p.next(link, near)
+		at, n := p.next(link)
 		earliest, moved = min(earliest, at), moved+n
 	}
 	return earliest, moved
@@ -192,7 +192,7 @@ func (c *Clock) Until(v unit.Time, limit time.Duration) time.Duration {
 	}
 	now := s.at(c.mono())
 	ahead := time.Duration(float64(v-now) * speedOne / float64(s.speed))
-	if at, known := c.page.limit(c.slot, now); !known || at < v {
+	if at, known := c.page.limit(c.slot); !known || at < v {
 		return min(max(ahead, others), limit)
 	}
 	return max(min(ahead+1, limit), 0)

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rocelab/rocelab/bpf"
+	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/link"
 	"github.com/rocelab/rocelab/dataplane/loop"
 	"github.com/rocelab/rocelab/dataplane/netspace"
@@ -46,13 +48,21 @@ func (w *portWire) Stats() loop.WireStats {
 func (w *portWire) SetFilter(classes uint8) error { return w.prog.SetWatchdog(classes) }
 
 // Filtered reads what the program counts in shared memory.
-func (w *portWire) Filtered() (f loop.Filtered) {
-	f.Told = w.prog.FilteredTold()
-	for class := range f.Classes {
-		f.Classes[class] = w.prog.Filtered(uint8(class))
+func (w *portWire) Filtered() (n [classify.Classes]dataplane.Count) {
+	for class := range n {
+		n[class] = w.prog.Filtered(uint8(class))
 	}
-	return f
+	return n
 }
+
+// Dropped reads what the program records there.
+func (w *portWire) Dropped() (loop.Drop, bool) {
+	d, ok := w.prog.Dropped()
+	return loop.Drop(d), ok
+}
+
+// NextDrop goes on to the next record.
+func (w *portWire) NextDrop() { w.prog.NextDrop() }
 
 // Close detaches the program after the socket, so that no frame is redirected to nowhere.
 func (w *portWire) Close() error {
@@ -90,7 +100,10 @@ func (p *ports) open(i int, cfg *PortConfig) (wire loop.Wire, err error) {
 		}
 		// A program for one device sees more, but does not run on packet buffers, as it must on a
 		// device without XDP.
-		program := bpf.PortConfig{Device: dev.Attrs().Index, Told: cfg.FarEnd.Told()}
+		program := bpf.PortConfig{Device: dev.Attrs().Index}
+		if cfg.RxLink != nil {
+			program.Told = cfg.FarEnd.Told()
+		}
 		if wire, err = p.attach(i, dev, program); err != nil {
 			program.Device = 0
 			wire, err = p.attach(i, dev, program)

@@ -32,7 +32,7 @@ type Spec struct {
 	Load func(port int, cfg bpf.PortConfig) (*bpf.Program, error)
 	MAC  func(port int) wire.MAC // of PFC frames that a fault sends out of the port; may be nil
 	Log  *slog.Logger
-	// Filtered is told of frames that a program dropped by the watchdog's verdict.
+	// Filtered is told of frames that a program dropped by the watchdog's verdict; see loop.Config.
 	Filtered func(port dataplane.PortID, class uint8, n dataplane.Count)
 }
 

@@ -40,6 +40,7 @@ type Node struct {
 	ports  []port
 	wakeAt unit.Time // of the earliest evWake in the queue; Never if none
 	watch  func(Sight)
+	absent func(now unit.Time, p dataplane.PortID, down frame.Faults)
 	call   func(unit.Time) // a scenario's own function, which has no device
 }
 
@@ -97,6 +98,19 @@ func (e *Engine) Arrive(n *Node, p dataplane.PortID, at unit.Time, f *frame.Fram
 	e.inside.push(event{at: max(at, e.now), rank: rank(evArrive, p), node: n, f: f})
 }
 
+// Absent schedules the arrival of a frame that the driver does not have, because its world made an
+// end of it that the device would have made. In its place, and in its turn among the arrivals, what
+// OnAbsent was given runs.
+func (e *Engine) Absent(n *Node, p dataplane.PortID, at unit.Time) {
+	e.inside.push(event{at: max(at, e.now), rank: rank(evArrive, p), node: n})
+}
+
+// OnAbsent sets who is told when an absent frame arrives. It may change the device. down is the
+// faults, if any, that keep the port's link down: the device would not have heard the frame.
+func (n *Node) OnAbsent(tell func(now unit.Time, p dataplane.PortID, down frame.Faults)) {
+	n.absent = tell
+}
+
 // At schedules call, for scenarios and probes.
 func (e *Engine) At(at unit.Time, call func(now unit.Time)) {
 	e.inside.push(event{at: max(at, e.now), rank: rank(evCall, 0),
@@ -151,6 +165,10 @@ func (e *Engine) handle(ev event) {
 	n, p := ev.node, ev.port()
 	switch ev.kind() {
 	case evArrive:
+		if ev.f == nil {
+			n.absent(e.now, p, n.ports[p].state.Down)
+			break
+		}
 		if n.ports[p].state.Down != 0 {
 			n.unheard(p, ev.f)
 			return

@@ -9,7 +9,8 @@
 // last bit arrives and tells so in shared memory (clock.Links) before it hands the frame to the
 // kernel, as soon as its first bit leaves; so the kernel carries the frame while it is on the
 // emulated link. The receiver takes it from the kernel whenever it comes, handles it at its time,
-// and decides nothing later than a frame that it has been told of and has not got.
+// and decides nothing later than a frame that it has been told of and has not got. What the XDP
+// program drops for the machine (Filter) is accounted for when it would have arrived.
 //
 // Nobody can be told too late, because of the clock: it shows no more than the budget past the
 // deadline of any loop and the arrival of any frame in the kernel. A frame that a device emits at

@@ -33,8 +33,9 @@ type Config struct {
 	// away or came back, and why. Both run on the loop's thread, and may be nil.
 	OnFault func(fault.Happening)
 	OnLink  func(at unit.Time, port dataplane.PortID, up bool, why string)
-	// Filtered is told, on the loop's thread, of data frames of a class that a port's wire dropped
-	// as they arrived; nil if nobody sets a filter.
+	// Filtered is told, on the loop's thread, of data frames of a class that a port's wire dropped:
+	// when they arrive, or, of kinds whose arrival nobody tells, when that is seen. nil if nobody
+	// sets a filter.
 	Filtered func(port dataplane.PortID, class uint8, n dataplane.Count)
 }
 
@@ -148,6 +149,9 @@ func New(cfg Config) (*Loop, error) {
 	}
 	l.node = l.engine.Add(tapped{cfg.Device, l}, ports)
 	l.node.Watch(l.watch)
+	l.node.OnAbsent(func(now unit.Time, p dataplane.PortID, down frame.Faults) {
+		l.ports[p].absent(now, down)
+	})
 	l.node.Settle()
 	l.faults = fault.NewExecutor(driver{l}, cfg.OnFault)
 	l.polls = make([]unix.PollFd, len(l.ports)+1)
@@ -205,10 +209,10 @@ func (l *Loop) turn() error {
 	l.engine.Run(l.now)
 	l.mail.run(l.now, l.node)
 	worked := l.visit()
-	backlog, filtering := false, false
+	backlog, restless := false, false
 	for _, p := range l.ports {
 		backlog = p.flush() || backlog
-		filtering = filtering || p.filtering()
+		restless = restless || p.restless()
 	}
 	l.stats.Turns++
 	deadline := min(l.engine.NextDelivery(), l.engine.Next().Add(l.slack))
@@ -220,7 +224,7 @@ func (l *Loop) turn() error {
 	if worked {
 		return l.look()
 	}
-	return l.sleep(deadline, backlog || waiting || filtering)
+	return l.sleep(deadline, backlog || waiting || restless)
 }
 
 // sleep waits for an arrival, for mail, or until the deadline; not for long if it is the kernel's

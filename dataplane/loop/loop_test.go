@@ -274,7 +274,7 @@ func (b *bench) tell(t *testing.T, kind frame.Kind, data []byte) (at unit.Time) 
 		t.Fatal(err)
 	}
 	b.eventually(t, "it has left", func() bool { return b.near[1].Stats().Sent == sent+1 })
-	at = b.links.Next(0, 0)
+	at = b.links.Next(0)
 	b.links.Forget(0, 1)
 	return at
 }

@@ -2,10 +2,10 @@ package loop
 
 import (
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"github.com/rocelab/rocelab/dataplane"
+	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/clock"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/link"
@@ -53,8 +53,8 @@ func (p *port) receive() {
 			p.arrive(&l.arrived[i])
 		}
 	}
+	p.dropped()
 	if p.RxLink != NoLink {
-		p.settleFiltered()
 		p.giveUp()
 	}
 }
@@ -64,14 +64,14 @@ func (p *port) receive() {
 func (p *port) arrive(a *Arrival) {
 	l := p.loop
 	if p.RxLink != NoLink {
-		at, lost, ok := l.cfg.Links.Take(p.RxLink, check(a.Frame), l.now)
-		if lost = p.excuse(lost); lost > 0 {
+		check := clock.CheckOf(a.Frame.Bytes())
+		p.sift(check)
+		at, lost, ok := l.cfg.Links.Take(p.RxLink, check)
+		if lost > 0 {
 			p.forgot(lost)
 		}
 		if ok {
-			if decided := l.engine.Now(); at < decided {
-				l.stats.Slips.Add(decided.Sub(at))
-			}
+			p.slipped(at)
 			p.schedule(at, a.Frame)
 			return
 		}
@@ -95,6 +95,13 @@ func (p *port) arrive(a *Arrival) {
 	// What is lost may have grown since the frame in front was scheduled.
 	p.due = max(at.Add(-lost), p.due)
 	p.schedule(p.due, a.Frame)
+}
+
+// slipped notes if something arrives before a moment that has been decided.
+func (p *port) slipped(at unit.Time) {
+	if decided := p.loop.engine.Now(); at < decided {
+		p.loop.stats.Slips.Add(decided.Sub(at))
+	}
 }
 
 func (p *port) schedule(at unit.Time, f *frame.Frame) {
@@ -130,17 +137,17 @@ func (p *port) horizon() unit.Time {
 	if p.RxLink == NoLink || p.Wire == nil {
 		return unit.Never
 	}
-	return p.loop.cfg.Links.Next(p.RxLink, p.loop.now) - 1
+	return p.loop.cfg.Links.Next(p.RxLink) - 1
 }
 
 // giveUp notes frames that do not come.
 func (p *port) giveUp() {
 	l := p.loop
-	next := l.cfg.Links.Next(p.RxLink, l.now)
+	next := l.cfg.Links.Next(p.RxLink)
 	switch {
 	case next == unit.Never || next != p.awaited:
 		p.awaited, p.missing = next, l.mono
-	case l.mono-p.missing > patience:
+	case l.mono-p.missing > patience && !p.lastDrops():
 		p.forgot(l.cfg.Links.Forget(p.RxLink, clock.LinkFrames))
 	}
 }
@@ -150,16 +157,6 @@ func (p *port) forgot(n int) {
 	p.loop.stats.Forgotten += uint64(n)
 	p.loop.cfg.Log.Warn("frames were lost in the kernel", "port", p.Name, "frames", n)
 }
-
-// check is what tells a frame from the others on its way: its length, and those of its headers that
-// tell packets of a queue pair from each other.
-func check(f *frame.Frame) uint16 {
-	b := f.Bytes()
-	sum := crc32.Update(uint32(len(b)), castagnoli, b[:min(len(b), 64)])
-	return uint16(sum ^ sum>>16)
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // told reports whether the other end is told when a frame arrives.
 func (p *port) told(f *frame.Frame) bool {
@@ -221,7 +218,7 @@ func (p *port) give(f *frame.Frame) bool {
 	if p.loop.cfg.Links.OnTheWay(p.TxLink)+len(p.handing) >= maxOnTheWay {
 		return false
 	}
-	flight := clock.NewFlight(f.Meta.Arrived, check(f))
+	flight := clock.Flight{At: f.Meta.Arrived, Check: clock.CheckOf(f.Bytes())}
 	if !p.send(f) {
 		return false
 	}
@@ -288,7 +285,8 @@ func (p *port) down(why error) {
 	l.cfg.Log.Warn("port is down", "port", p.Name, "reason", why)
 	p.past = p.wireStats()
 	p.filtered()
-	p.filter.seen = Filtered{}
+	p.lastDrops()
+	p.filter.seen = [classify.Classes]dataplane.Count{}
 	p.Wire.Close()
 	p.Wire = nil
 	for _, f := range p.backlog {

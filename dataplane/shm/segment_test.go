@@ -31,6 +31,30 @@ func TestSegment(t *testing.T) {
 	}
 }
 
+// Words behind a descriptor are those of a segment there, and outlive the descriptor.
+func TestMap(t *testing.T) {
+	a, fd, err := NewSegment("test", 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	w, err := Map(fd, "the segment", 20)
+	unix.Close(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	a.At(19).Store(9)
+	w.At(3).Store(7)
+	if w.At(19).Load() != 9 || a.At(3).Load() != 7 {
+		t.Errorf("word 19 is %d, word 3 is %d", w.At(19).Load(), a.At(3).Load())
+	}
+	if w, err := Map(fd, "nothing", 1); err == nil {
+		w.Close()
+		t.Error("mapped a descriptor that is closed")
+	}
+}
+
 // A segment of another size, and one that could shrink, are refused.
 func TestMapSegmentRefuses(t *testing.T) {
 	a, fd, err := NewSegment("test", 4096)

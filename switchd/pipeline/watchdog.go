@@ -134,7 +134,7 @@ func (s *Switch) guard(_ unit.Time, p *port, f *frame.Frame) verdict {
 }
 
 // Filtered counts data frames of a class that the driver dropped on arrival because the watchdog
-// said so: they were received, and dropped, as if the switch had done it.
+// said so: they were received, and dropped, as if the switch had done it. Call it when they arrive.
 func (s *Switch) Filtered(in dataplane.PortID, class uint8, n dataplane.Count) {
 	p := &s.ports[in]
 	class &= classify.Classes - 1

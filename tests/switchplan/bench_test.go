@@ -38,6 +38,7 @@ type bench struct {
 	mode mode
 
 	events  []pipeline.Event // of the switch; to be read when time stands still
+	samples []uint64         // taken on the way, and to be equal on both beds
 	reached unit.Time
 	ended   bool
 	spoilt  bool // frames were damaged on the way on purpose
@@ -125,7 +126,8 @@ func (b *bench) end(check bool) {
 	b.stop()
 	b.balance()
 	if !b.spoilt {
-		b.row.digests[b.mode] = append(b.row.digests[b.mode], digest(b.tester))
+		b.row.digests[b.mode] = append(b.row.digests[b.mode],
+			append(digest(b.tester), b.samples...))
 		collect(b.tester)
 	}
 }
@@ -208,6 +210,23 @@ func (b *bench) cut() {
 			b.tester.ports[i].streams = nil
 		}
 	})
+}
+
+// sample looks at the switch again and again while each frame of a stream is on its way. What is
+// seen must be the same on both beds.
+func (b *bench) sample(s stream, look func(*pipeline.Snapshot) uint64) {
+	b.Helper()
+	const step = 100 * time.Nanosecond
+	for i := range s.count {
+		sent := s.at.Add(time.Duration(i) * s.every)
+		for at := sent; at < sent.Add(2*b.delay); at = at.Add(step) {
+			b.at(at, theSwitch, func(now unit.Time) {
+				var seen pipeline.Snapshot
+				b.sw.Snapshot(now, &seen)
+				b.samples = append(b.samples, look(&seen))
+			})
+		}
+	}
 }
 
 // snapshot is what the switch shows now.

@@ -145,9 +145,11 @@ func (r *realFrames) enforce(port dataplane.PortID) {
 }
 
 func (r *realFrames) filtered(port int, class uint8) (n uint64) {
-	r.do(theSwitch, func(unit.Time) {
-		n = r.wires[theSwitch][port].Filtered().Classes[class].Frames
-	})
+	var err error
+	r.do(theSwitch, func(unit.Time) { n, err = r.wires[theSwitch][port].watchdog(class) })
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	return n
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/vishvananda/netns"
 
 	"github.com/rocelab/rocelab/bpf"
+	"github.com/rocelab/rocelab/dataplane"
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/frame"
 	"github.com/rocelab/rocelab/dataplane/loop"
@@ -117,29 +118,46 @@ func (l *lab) close() (err error) {
 type kept struct {
 	*end
 	before loop.WireStats // what other cases counted
-	gone   loop.Filtered
+	gone   drops
+	filter [classify.Classes]uint64
 }
+
+// drops is what a program dropped of each class.
+type drops [classify.Classes]dataplane.Count
 
 // SetFilter puts the watchdog's verdict into force in the XDP program.
 func (k *kept) SetFilter(classes uint8) error { return k.prog.SetWatchdog(classes) }
 
-// Filtered is what the program dropped since the case took the end.
-func (k *kept) Filtered() loop.Filtered {
-	f := k.filtered()
-	f.Told -= k.gone.Told
-	for class := range f.Classes {
-		f.Classes[class].Frames -= k.gone.Classes[class].Frames
-		f.Classes[class].Bytes -= k.gone.Classes[class].Bytes
+// Filtered is what the program dropped and did not record since the case took the end.
+func (k *kept) Filtered() [classify.Classes]dataplane.Count {
+	n := k.filtered()
+	for class := range n {
+		n[class].Frames -= k.gone[class].Frames
+		n[class].Bytes -= k.gone[class].Bytes
 	}
-	return f
+	return n
 }
 
-func (e *end) filtered() (f loop.Filtered) {
-	f.Told = e.prog.FilteredTold()
-	for class := range f.Classes {
-		f.Classes[class] = e.prog.Filtered(uint8(class))
+// Dropped is what the program recorded.
+func (k *kept) Dropped() (loop.Drop, bool) {
+	d, ok := k.prog.Dropped()
+	return loop.Drop(d), ok
+}
+
+// NextDrop goes on to the next record.
+func (k *kept) NextDrop() { k.prog.NextDrop() }
+
+// watchdog is how many frames of a class the program dropped since the case took the end.
+func (k *kept) watchdog(class uint8) (uint64, error) {
+	c, err := k.prog.Counters()
+	return c.Watchdog[class] - k.filter[class], err
+}
+
+func (e *end) filtered() (n drops) {
+	for class := range n {
+		n[class] = e.prog.Filtered(uint8(class))
 	}
-	return f
+	return n
 }
 
 // Close leaves the socket to the next case.
@@ -147,17 +165,25 @@ func (*kept) Close() error { return nil }
 
 // take lends an end to a case. The program classifies by the given map; what a case before left in
 // the socket is gone.
-func (l *lab) take(t *testing.T, port int, n node, m classify.Map) *kept {
+func (l *lab) take(t *testing.T, port int, at node, m classify.Map) *kept {
 	t.Helper()
-	e := l.ends[port][n]
+	e := l.ends[port][at]
 	if err := errors.Join(e.prog.SetMap(m), e.prog.SetWatchdog(0)); err != nil {
 		t.Fatal(err)
 	}
 	drain(e)
-	return &kept{end: e, before: e.Stats(), gone: e.filtered()}
+	n, err := e.prog.Counters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &kept{end: e, before: e.Stats(), gone: e.filtered(), filter: n.Watchdog}
 }
 
+// drain empties the socket and the program's records.
 func drain(e *end) (n int) {
+	for _, ok := e.prog.Dropped(); ok; _, ok = e.prog.Dropped() {
+		e.prog.NextDrop()
+	}
 	pool := frame.NewPool(64, frameSize)
 	var got [64]loop.Arrival
 	for {

@@ -348,6 +348,11 @@ func actions(action pfc.Action) func(b *bench) {
 		from := stream{port: out, at: st.at.Add(700 * time.Microsecond), every: every,
 			count: count / 2, frame: &packet{from: out, to: in, dscp: dscpLossless}}
 		b.send(st, to, from)
+		if action == pfc.Drop { // What the XDP program drops counts when it arrives, too.
+			b.sample(from, func(s *pipeline.Snapshot) uint64 {
+				return s.Ports[out].Watchdog[losslessTC].RX.Dropped
+			})
+		}
 		b.run(b.last(st))
 		during, _ := b.arrivals(out)
 		b.run(b.now().Add(wdRestore + 4*wdPoll))
