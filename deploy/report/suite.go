@@ -216,8 +216,9 @@ func merged(group []*suite.Record) []suite.Figure {
 	return figures
 }
 
-// withTwin returns curves and one in virtual time beside them, unless they have it. Of a model, which
-// is one in both modes, the longer curve is drawn: real frames are often followed for less time.
+// withTwin returns curves and one in virtual time beside them, unless they have it. Of a model,
+// which is one in both modes, the longer curve is drawn: real frames are often followed for less
+// time.
 func withTwin(curves []suite.Curve, c suite.Curve) []suite.Curve {
 	if origin(&c) == suite.Ours {
 		c.From = suite.Twin
