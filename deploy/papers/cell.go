@@ -20,7 +20,7 @@ func run(name string, build func() *scenario.Scenario,
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
-		out.Hash, out.Clock, out.Certificate = r.Hash, r.Clock, r.Certificate
+		out.Take(r)
 		measure(r, &out)
 		return out, nil
 	}

@@ -31,8 +31,8 @@ type plusControl struct {
 // We deviate from what mlx5's tools print in two values:
 //   - The timer of alpha is the 55 us of [DCQCN], whose algorithm the thesis gives as that of its
 //     NICs, not dce_tcp_rtt's 1 us. With a CNP each microsecond 80 flows have one in 80 us each;
-//     with g = 5/1024 alpha is then 0.015, a decrease takes less than 1 %, and nothing converges.
-//     The experiment of large incasts has such a cell.
+//     with g = 5/1024 alpha is then 0.015, a decrease takes less than 1 %, and flows take longer
+//     to converge than our runs last, or do not. The experiment of large incasts has such a cell.
 //   - min_time_between_cnps is the 0 of section 6.1, which leaves the 1 us that the NIC needs, and
 //     not 4 us: the thesis does not say that it was set back.
 var (

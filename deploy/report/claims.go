@@ -29,6 +29,11 @@ func Claims(w io.Writer, records []*suite.Record) error {
 				fmt.Fprintln(out, line)
 			}
 		}
+		for _, text := range provenance(r) {
+			for _, line := range wrap(text, tableColumns) {
+				fmt.Fprintln(out, line)
+			}
+		}
 		if len(r.Claims) > 0 {
 			claimLine(out, "claim", "paper", "ours", "rule", "holds")
 		}
@@ -44,6 +49,31 @@ func Claims(w io.Writer, records []*suite.Record) error {
 		fmt.Fprintf(out, "\n%d of %d claims hold\n", held, all)
 	}
 	return out.Flush()
+}
+
+// provenance says which runs the claims are judged by. A hash stands for all that happened in
+// them: it is the same wherever and whenever they are run again.
+func provenance(r *suite.Record) (lines []string) {
+	if r.Cells > 0 && len(r.Errors) == 0 {
+		lines = append(lines, fmt.Sprintf("seeds %s, %s, hash %s", seedText(r.Seeds),
+			counted(r.Cells, "run"), r.Hash))
+	}
+	line, failed := certificates(r.Certificates)
+	if line != "" {
+		lines = append(lines, "certificates: "+line)
+	}
+	for _, f := range failed {
+		lines = append(lines, "INVALID "+f.Cell+": "+f.Text)
+	}
+	return lines
+}
+
+// counted prints a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func sectionTitle(r *suite.Record) string {
@@ -110,7 +140,7 @@ func ours(c *suite.Claim) string {
 // trailing zeros; only what is very large or very small gets an exponent.
 func Digits(v float64, n int) string {
 	size := math.Abs(v)
-	if size != 0 && (size < 1e-3 || size >= 1e7) {
+	if size != 0 && (size < 1e-3 || size >= 1e9) {
 		return strconv.FormatFloat(v, 'g', n, 64)
 	}
 	if size >= math.Pow10(n-1) {

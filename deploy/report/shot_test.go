@@ -62,6 +62,11 @@ func TestSuiteScreenshot(t *testing.T) {
 			t.Errorf("curve %d has %d pixels of its colour", i, n)
 		}
 	}
+	// On a narrow screen the verdicts of the summary stand below their claims, not beside the page.
+	narrow := picture(t, dir, "suite-narrow", "--window-size=500,700")
+	if n := pixels(narrow, narrow.Bounds(), color.RGBA{0xb3, 0x26, 0x1e, 0xff}); n < 50 {
+		t.Errorf("%d pixels of the verdict on what does not hold", n)
+	}
 }
 
 func colours(img image.Image) map[color.Color]bool {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,12 +125,15 @@ func newSuiteView(records []*suite.Record) *suiteView {
 	if len(v.Sections) == 1 {
 		v.Title = v.Sections[0].ID
 	}
-	v.Facts = []result.Line{
-		{Name: "claims that hold", Value: fmt.Sprintf("%d of %d", held, all)},
+	if all > 0 {
+		v.Facts = append(v.Facts, result.Line{Name: "claims that hold",
+			Value: fmt.Sprintf("%d of %d", held, all)})
+	}
+	v.Facts = append(v.Facts, []result.Line{
 		{Name: "experiments", Value: fmt.Sprint(len(v.Sections))},
 		{Name: "processor time", Value: duration(cost)},
 		{Name: "rocelab", Value: strings.Join(versions, ", ")},
-	}
+	}...)
 	return v
 }
 
@@ -212,21 +216,35 @@ func merged(group []*suite.Record) []suite.Figure {
 	return figures
 }
 
-// withTwin returns curves and one in virtual time beside them, unless they have it.
+// withTwin returns curves and one in virtual time beside them, unless they have it. Of a model,
+// which is one in both modes, the longer curve is drawn: real frames are often followed for less
+// time.
 func withTwin(curves []suite.Curve, c suite.Curve) []suite.Curve {
 	if origin(&c) == suite.Ours {
 		c.From = suite.Twin
 	}
-	if slices.ContainsFunc(curves, func(h suite.Curve) bool {
+	at := slices.IndexFunc(curves, func(h suite.Curve) bool {
 		return h.Name == c.Name && h.From == c.From
-	}) {
-		return curves
+	})
+	switch {
+	case at < 0:
+		return append(curves, c)
+	case c.From != suite.Twin && reach(&c) > reach(&curves[at]):
+		curves[at] = c
 	}
-	return append(curves, c)
+	return curves
+}
+
+// reach is how far to the right a curve goes.
+func reach(c *suite.Curve) float64 {
+	if len(c.X) == 0 {
+		return math.Inf(-1)
+	}
+	return slices.Max(c.X)
 }
 
 func newRunView(r *suite.Record) *runView {
-	v := &runView{Record: r, NoteList: r.Notes, SeedText: seedText(r.Seeds), Valid: true,
+	v := &runView{Record: r, NoteList: r.Notes, SeedText: seedText(r.Seeds),
 		Cost: fmt.Sprintf("%d runs, %s of processor time", r.Cells, duration(r.CPUSeconds))}
 	if r.Cells == 1 {
 		v.Cost = "1 run, " + duration(r.CPUSeconds) + " of processor time"
@@ -235,24 +253,30 @@ func newRunView(r *suite.Record) *runView {
 		v.ClaimViews = append(v.ClaimViews, claimView{c,
 			strings.ReplaceAll(ours(&c), "+-", "±")})
 	}
+	v.Certificate, v.Checks = certificates(r.Certificates)
+	v.Valid = len(v.Checks) == 0
+	return v
+}
+
+// certificates sums those of a record up in a line, and lists what makes any of them INVALID.
+func certificates(runs []suite.Certified) (line string, failed []checkView) {
 	valid := 0
-	for _, c := range r.Certificates {
+	for _, c := range runs {
 		if c.Certificate.Valid {
 			valid++
 			continue
 		}
-		v.Valid = false
 		for _, check := range c.Certificate.Checks {
 			if !check.OK {
-				v.Checks = append(v.Checks, checkView{c.Cell, fmt.Sprintf("%s: %s, limit %s",
+				failed = append(failed, checkView{c.Cell, fmt.Sprintf("%s: %s, limit %s",
 					check.Name, check.Value, orNothing(check.Limit))})
 			}
 		}
 	}
-	if n := len(r.Certificates); n > 0 {
-		v.Certificate = fmt.Sprintf("%d of %d runs valid", valid, n) + dilations(r.Certificates)
+	if n := len(runs); n > 0 {
+		line = fmt.Sprintf("%d of %d runs valid", valid, n) + dilations(runs)
 	}
-	return v
+	return line, failed
 }
 
 // dilations tells how fast the runs went.

@@ -98,6 +98,15 @@ func TestSuiteSaysAll(t *testing.T) {
 	}
 }
 
+// A page without claims does not count any.
+func TestNoClaimsNoCount(t *testing.T) {
+	r := record("sweep", suite.Virtual)
+	r.Claims, r.Paper = nil, ""
+	if facts := newSuiteView([]*suite.Record{r}).Facts; facts[0].Name != "experiments" {
+		t.Errorf("%v", facts)
+	}
+}
+
 // What an interrupted run has left is named, and whether something older stands in its place.
 func TestUnfinished(t *testing.T) {
 	records := []*suite.Record{record("old", suite.Virtual)}
@@ -148,7 +157,8 @@ func TestClaimsGolden(t *testing.T) {
 func TestDigits(t *testing.T) {
 	for want, v := range map[string]float64{"0": 0, "0.7648": 0.76484, "24.48": 24.475,
 		"1,235": 1234.6, "-12,346": -12345.6, "99.95": 99.95, "0.00123": 0.00123,
-		"1.235e-05": 1.2346e-5, "6,023,912": 6023912, "1.2e+09": 1.2e9, "5": 5} {
+		"1.235e-05": 1.2346e-5, "6,023,912": 6023912, "19,787,654": 19787654,
+		"1.2e+09": 1.2e9, "5": 5} {
 		if got := Digits(v, 4); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
@@ -227,6 +237,20 @@ func TestMerged(t *testing.T) {
 		"Figure 18: twin paper\nFigure 19: twin twin twin twin"
 	if strings.Join(got, "\n") != want {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}
+
+// Of a model that real frames were followed beside for less time, all is drawn.
+func TestMergedModel(t *testing.T) {
+	short := suite.Curve{Name: "model", From: suite.Model, Series: suite.Series{X: []float64{0, 10},
+		Y: []float64{1, 2}}}
+	long := short
+	long.X, long.Y = []float64{0, 10, 100}, []float64{1, 2, 3}
+	for _, both := range [][2]suite.Curve{{short, long}, {long, short}} {
+		got := withTwin([]suite.Curve{both[0]}, both[1])
+		if len(got) != 1 || len(got[0].X) != 3 {
+			t.Errorf("%+v", got)
+		}
 	}
 }
 

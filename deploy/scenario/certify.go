@@ -22,11 +22,10 @@ func (r *Run) certify(d difference) {
 		c.Checks = append(c.Checks, result.Check{Name: name, Value: value, Limit: limit, OK: ok})
 		c.Valid = c.Valid && ok
 	}
-	var slips, lost, headroom uint64
+	var slips, lost uint64
 	broken := "all balance"
 	r.each(func(name string, n *node) {
 		slips += n.status.Loop.Slips.Count
-		headroom += n.status.Ledger.Dropped[frame.DropHeadroom.String()].Frames
 		for _, p := range n.status.Ports {
 			lost += p.Lost
 		}
@@ -40,11 +39,31 @@ func (r *Run) certify(d difference) {
 	unexplained := r.unexplained()
 	check("frames sent but never received", fmt.Sprint(unexplained), "0", unexplained == 0)
 	check("conservation ledgers", broken, "all balance", broken == "all balance")
-	limit, faults := "0", len(r.Scenario.Topology.Faults) > 0
-	if faults {
+	limit, headroom := "0", r.headroomDrops()
+	if r.mayLose() {
 		limit = "any: faults are injected" // which may well overrun the headroom
 	}
-	check("drops in the lossless class", fmt.Sprint(headroom), limit, headroom == 0 || faults)
+	check("drops in the lossless class", fmt.Sprint(headroom), limit,
+		headroom == 0 || r.mayLose())
+}
+
+func (r *Run) mayLose() bool { return len(r.Scenario.Topology.Faults) > 0 }
+
+// headroomDrops is how many frames of lossless classes were dropped.
+func (r *Run) headroomDrops() (frames uint64) {
+	r.each(func(_ string, n *node) {
+		frames += n.status.Ledger.Dropped[frame.DropHeadroom.String()].Frames
+	})
+	return frames
+}
+
+// Violations is how many frames lossless classes have lost that they must not lose: without a fault
+// that was asked for.
+func (r *Run) Violations() uint64 {
+	if r.mayLose() {
+		return 0
+	}
+	return r.headroomDrops()
 }
 
 // each calls fn for every node in the order of the topology.

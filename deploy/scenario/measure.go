@@ -229,6 +229,16 @@ func (r *Run) PFC(sw string) (sent, received uint64) {
 	return sent, received
 }
 
+// Marked is how many frames all queues of a switch had marked at the end.
+func (r *Run) Marked(sw string) (frames uint64) {
+	for _, p := range r.nodes[sw].sw.Ports {
+		for _, q := range p.Queues {
+			frames += q.MarkedPackets
+		}
+	}
+	return frames
+}
+
 // Ledger is a node's account of its frames after the end.
 func (r *Run) Ledger(node string) daemon.LedgerStatus { return r.nodes[node].status.Ledger }
 

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -79,6 +80,26 @@ func TestTwoSendersShareALink(t *testing.T) {
 	}
 	if len(r.Dropped()) != 0 || r.Flow(1).Messages == 0 || len(s.Parameters()) == 0 {
 		t.Errorf("dropped %v, %+v", r.Dropped(), r.Flow(1))
+	}
+}
+
+// The parameters begin with the network, the time and what goes wrong.
+func TestParameters(t *testing.T) {
+	s := two("parameters")
+	f, err := lab.ParseFault("sw0:swp1 loss 0.001 at 1ms for 500us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Topology.Faults = append(s.Topology.Faults, f)
+	s.Topology.Links[0].Delay = 3 * time.Microsecond
+	var text strings.Builder
+	for _, p := range s.Parameters() {
+		fmt.Fprintf(&text, "%s=%s\n", p.Name, p.Value)
+	}
+	const want = "hosts=3\nswitches=1\nlinks=40Gb/s 3µs; 40Gb/s 1µs\nflows=2\nduration=2ms\n" +
+		"warm-up=1ms\nfault=sw0:swp1 loss 0.001 at 1ms for 500µs\npersonality=book\n"
+	if !strings.HasPrefix(text.String(), want) {
+		t.Errorf("%s\nwant it to begin with\n%s", text.String(), want)
 	}
 }
 

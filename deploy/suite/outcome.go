@@ -1,6 +1,9 @@
 package suite
 
-import "github.com/rocelab/rocelab/deploy/result"
+import (
+	"github.com/rocelab/rocelab/deploy/result"
+	"github.com/rocelab/rocelab/deploy/scenario"
+)
 
 // Outcome is what a cell found. It has a JSON form from which it can be read back.
 type Outcome struct {
@@ -14,6 +17,13 @@ type Outcome struct {
 	// Certificate of a run on real frames, which has been compared with its twin in virtual time.
 	Certificate *result.Certificate `json:"certificate,omitempty"`
 	Clock       *result.Clock       `json:"clock,omitempty"`
+	// Violations is how many frames lossless classes have lost without a fault that was asked for.
+	Violations uint64 `json:"lossless_violations,omitempty"`
+}
+
+// Take takes over from a run what tells how far it can be trusted.
+func (o *Outcome) Take(r *scenario.Run) {
+	o.Hash, o.Clock, o.Certificate, o.Violations = r.Hash, r.Clock, r.Certificate, r.Violations()
 }
 
 // Series is a curve. X and Y are of equal length.

@@ -121,7 +121,32 @@ func (t *trial) decide(r *Record) (err error) {
 		return fmt.Errorf("judge: %w", err)
 	}
 	r.Verdict = v
+	r.distrust(found)
 	return nil
+}
+
+// distrust adds claims that do not hold if there are runs that tell nothing: on real frames those
+// whose certificates are not VALID, in both modes those in which a lossless class was not one.
+// Experiments in which a run is meant to be INVALID keep its certificate to themselves.
+func (r *Record) distrust(found []Outcome) {
+	invalid, lost := 0, uint64(0)
+	for _, c := range r.Certificates {
+		if !c.Certificate.Valid {
+			invalid++
+		}
+	}
+	for _, o := range found {
+		lost += o.Violations
+	}
+	if invalid > 0 {
+		r.Claims = append(r.Claims, Claim{Text: "The runs can be trusted.", Ours: float64(invalid),
+			Unit: fmt.Sprintf("of %d runs INVALID", len(r.Certificates)),
+			Rule: "every certificate is VALID"})
+	}
+	if lost > 0 {
+		r.Claims = append(r.Claims, Claim{Text: "Lossless classes lose nothing.",
+			Ours: float64(lost), Unit: "frames", Rule: "0 in all runs without injected faults"})
+	}
 }
 
 // panicked makes an error of a panic, with where it was.

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Progress tells a person how far a suite is: on a terminal a line that is drawn anew every
-// second, else a line for each cell that has ended. It is a writer for what else goes to the same
-// place, as a log: lines that stay, for which the drawn one makes room. A nil Progress tells
-// nobody.
+// Progress tells a person how far a suite is, and how long it will still take: on a terminal a line
+// that is drawn anew every second, else a line for each cell that has ended. It is a writer for
+// what else goes to the same place, as a log: lines that stay, for which the drawn one makes room.
+// A nil Progress tells nobody.
 type Progress struct {
 	Out     io.Writer
 	Columns int // of the terminal; 0: it is none
@@ -158,6 +158,9 @@ func (p *Progress) end(j *job, f *finished, err error) {
 		p.all.add(f.took())
 	}
 	if p.Columns == 0 {
+		if left, ok := p.left(time.Now()); ok && f != nil && p.ended < p.total {
+			how += ", about " + clock(left) + " left"
+		}
 		fmt.Fprintf(p, "[%d/%d] %v: %s\n", p.ended, p.total, j, how)
 	}
 }

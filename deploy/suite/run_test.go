@@ -106,11 +106,43 @@ func TestRunJudgesWhatCellsFound(t *testing.T) {
 		t.Errorf("parameters %v", r.Parameters)
 	}
 	if lines := strings.Count(told.String(), "\n"); lines != 12 ||
-		!strings.Contains(told.String(), "[12/12] ") {
+		!strings.Contains(told.String(), "[12/12] ") ||
+		strings.Count(told.String(), ", about 0:00 left\n") != 11 {
 		t.Errorf("told:\n%s", told.String())
 	}
 	if len(f.names()) != 12 {
 		t.Error("not every cell ran once")
+	}
+}
+
+// What is judged of a run on real frames counts only with its certificate.
+func TestInvalidRunsHoldNothing(t *testing.T) {
+	f := fake{run: func(name string) (Outcome, error) {
+		return Outcome{Numbers: map[string]float64{"value": 1}, Certificate: &result.Certificate{
+			Valid: name != "point=1 seed=2"}}, nil
+	}}
+	r := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0]
+	if len(r.Claims) != 2 || !r.Claims[0].Holds || r.Claims[1].Holds || r.Claims[1].Ours != 1 ||
+		r.Holds() {
+		t.Errorf("%+v", r.Claims)
+	}
+	f.run = func(string) (Outcome, error) {
+		return Outcome{Numbers: map[string]float64{"value": 1},
+			Certificate: &result.Certificate{Valid: true}}, nil
+	}
+	if r := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0]; !r.Holds() {
+		t.Errorf("all are VALID: %+v", r.Claims)
+	}
+	f.run = func(name string) (Outcome, error) {
+		o := Outcome{Numbers: map[string]float64{"value": 1}}
+		if name == "point=1 seed=2" {
+			o.Violations = 3
+		}
+		return o, nil
+	}
+	r = run(t, &Suite{Experiments: []Experiment{f.experiment("one")}})[0]
+	if len(r.Claims) != 2 || r.Claims[1].Ours != 3 || r.Holds() {
+		t.Errorf("a lossless class has lost frames: %+v", r.Claims)
 	}
 }
 

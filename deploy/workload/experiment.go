@@ -64,7 +64,7 @@ func (f *File) cell(prefix string, seed uint64) suite.Cell {
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
-		out.Hash, out.Clock, out.Certificate = r.Hash, r.Clock, r.Certificate
+		out.Take(r)
 		out.Numbers, out.Series = f.numbers(r, groups), f.series(r, groups)
 		return out, nil
 	}
@@ -95,13 +95,17 @@ func (f *File) judge(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			c.Ours, c.Interval = v.Mean, v.Interval
 			c.Holds = (e.Min == nil || c.Ours >= *e.Min) && (e.Max == nil || c.Ours <= *e.Max)
 		} else {
-			c.Text += ": there is no such number; there are " +
-				strings.Join(f.names(found[0].Numbers), ", ")
+			c.Text = f.unknown(e.What, found[0].Numbers)
 		}
 		v.Claims = append(v.Claims, c)
 	}
 	v.Tables, v.Figures = []suite.Table{f.table(found)}, f.figures(found[0])
 	return v
+}
+
+// unknown says that there is no number of a name, and which there are.
+func (f *File) unknown(name string, numbers map[string]float64) string {
+	return name + ": there is no such number; there are " + strings.Join(f.names(numbers), ", ")
 }
 
 // table is every number, as the mean over the seeds.

@@ -21,7 +21,7 @@ import (
 //	NAME.finish_us                when the last of its messages was complete
 //
 // for each queue QUEUE.mean_kb, p99_kb, max_kb and utilisation, and of the whole network
-// pfc_frames, ecn_marks (of the queues looked at), cnps, retransmitted and dropped.
+// pfc_frames, ecn_marks, cnps, retransmitted and dropped.
 func (f *File) numbers(r *scenario.Run, groups [][]int) map[string]float64 {
 	n := map[string]float64{"pfc_frames": 0, "ecn_marks": 0, "cnps": 0, "retransmitted": 0,
 		"dropped": 0}
@@ -33,14 +33,12 @@ func (f *File) numbers(r *scenario.Run, groups [][]int) map[string]float64 {
 		name := q.String() + "."
 		n[name+"mean_kb"], n[name+"p99_kb"] = l.MeanBytes/1e3, l.P99Bytes/1e3
 		n[name+"max_kb"], n[name+"utilisation"] = l.MaxBytes/1e3, r.Utilisation(i)
-		for _, marks := range r.Marks(i) {
-			n["ecn_marks"] += marks
-		}
 	}
 	for _, node := range f.network.Nodes {
 		if node.Kind == lab.Switch {
 			sent, _ := r.PFC(node.Name)
 			n["pfc_frames"] += float64(sent)
+			n["ecn_marks"] += float64(r.Marked(node.Name))
 			continue
 		}
 		n["cnps"] += float64(r.NIC(node.Name).Counters["np_cnp_sent"])

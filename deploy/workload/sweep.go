@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,12 +153,20 @@ func (s *Sweep) Experiment(measures []string) suite.Experiment {
 			return cells
 		},
 		Judge: func(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
+			numbers := map[string]float64{} // all there are: a run may have ended no message
+			for _, o := range found {
+				maps.Copy(numbers, o.Numbers)
+			}
 			if len(measures) == 0 {
-				measures = s.Points[0].file.measures(found[0].Numbers)
+				measures = s.Points[0].file.measures(numbers)
 			}
 			v.Tables = []suite.Table{s.table(measures, found)}
 			for _, m := range measures {
 				v.Figures = append(v.Figures, s.figure(m, found))
+				if _, ok := numbers[m]; !ok {
+					v.Claims = append(v.Claims, suite.Claim{Rule: "there is such a number",
+						Text: s.Points[0].file.unknown(m, numbers)})
+				}
 			}
 			return v
 		}}

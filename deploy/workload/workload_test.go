@@ -98,6 +98,43 @@ func TestRingAllReduce(t *testing.T) {
 	}
 }
 
+// Marks are counted wherever they are made, also in queues that the file does not name.
+func TestMarksOfAllQueues(t *testing.T) {
+	const text = `{name: x, duration: 2ms, fabric: {star: {hosts: 4}, links: {rate: 40Gb/s,
+		delay: 1us}}, nic: {cc: {algorithm: dcqcn}}, traffic: [{from: "h[1-3]", to: h4}]`
+	var marks []float64
+	for _, queues := range []string{"}", `, queues: ["sw0:swp4:3"]}`} {
+		f, err := Decode("x.yaml", []byte(text+queues))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, groups := f.Scenario(1)
+		r, err := s.Virtual(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks = append(marks, f.numbers(r, groups)["ecn_marks"])
+	}
+	if marks[0] == 0 || marks[0] != marks[1] {
+		t.Errorf("%v marks without a queue, %v with the one that marks", marks[0], marks[1])
+	}
+}
+
+// What is on its way on a link of 20 km when its switch pauses is more than the headroom, which is
+// for a few hundred metres: 22.4 KB, [DCQCN] section 4. Virtual time says so like a certificate.
+func TestLossOfLosslessClass(t *testing.T) {
+	f, err := Decode("x.yaml", []byte(`{name: x, duration: 4ms, fabric: {star: {hosts: 3},
+		links: {rate: 40Gb/s, delay: 100us}}, switch: {buffer_pool: {size: 1MB}},
+		nic: {cc: {algorithm: none}}, traffic: [{from: "h[12]", to: h3, depth: 16}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := execute(t, f.Experiment(), 1).Claims
+	if len(claims) != 1 || claims[0].Holds || claims[0].Ours == 0 {
+		t.Errorf("%+v", claims)
+	}
+}
+
 func TestPatterns(t *testing.T) {
 	text := func(traffic string) string {
 		return "{name: x, duration: 1ms, fabric: {star: {hosts: 4}, links: {rate: 10Gb/s, " +
@@ -227,6 +264,27 @@ func TestSweep(t *testing.T) {
 		!slices.Equal(fig.X.Names, []string{"1MB", "4MB"}) ||
 		fig.Curves[0].Y[1] < fig.Curves[0].Y[0] {
 		t.Errorf("%+v", fig)
+	}
+}
+
+// A measure that no run has is not passed over, and one that only some have is shown.
+func TestSweepMeasures(t *testing.T) {
+	a, err := ParseAxis("duration=100us,4ms") // too short to end a message, and long enough
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep("ring.yaml", []byte(ring), []Axis{a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := execute(t, s.Experiment([]string{"reduce.jain", "reduce.colour"}), 1)
+	if len(r.Claims) != 1 || r.Claims[0].Holds ||
+		!strings.Contains(r.Claims[0].Text, "reduce.colour: there is no such number") {
+		t.Errorf("%+v", r.Claims)
+	}
+	r = execute(t, s.Experiment(nil), 1)
+	if !slices.Contains(r.Tables[0].Columns, "reduce.mct_p99_us") || len(r.Claims) > 0 {
+		t.Errorf("%v, %v", r.Tables[0].Columns, r.Claims)
 	}
 }
 

@@ -42,7 +42,7 @@ func typed(ctx context.Context, args ...string) (code int, out string) {
 	usage := true
 	root := &cobra.Command{SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRun: func(*cobra.Command, []string) { usage = false }}
-	root.AddCommand(listCommand(fakes), runCommand(fakes), reportCommand())
+	root.AddCommand(listCommand(fakes), runCommand(fakes), reportCommand(), sweepCommand())
 	var b bytes.Buffer
 	root.SetOut(&b)
 	root.SetErr(&b)
@@ -61,6 +61,7 @@ func TestRunExitCode(t *testing.T) {
 		{"run", 2}, {"run fake-good --seed 0", 2}, {"run fake-good --jobs -1", 2},
 		{"run fake-good --dilation 10", 2}, {"run fake-good --virtual --real", 2},
 		{"run fake-good --nonsense", 2}, {"report", 2},
+		{"sweep mine.yaml a=1", 1}, {"sweep mine.yaml a", 2}, {"sweep mine.yaml", 2},
 	} {
 		if got, out := typed(t.Context(), strings.Fields(c.args)...); got != c.want {
 			t.Errorf("%s: exit code %d, want %d\n%s", c.args, got, c.want, out)

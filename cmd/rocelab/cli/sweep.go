@@ -30,10 +30,6 @@ file leaves out are added. Measures are the numbers that 'rocelab run FILE.yaml'
 			if err := o.validate(); err != nil {
 				return usageError{err}
 			}
-			text, err := os.ReadFile(args[0])
-			if err != nil {
-				return usageError{err}
-			}
 			var axes []workload.Axis
 			for _, arg := range args[1:] {
 				a, err := workload.ParseAxis(arg)
@@ -42,9 +38,13 @@ file leaves out are added. Measures are the numbers that 'rocelab run FILE.yaml'
 				}
 				axes = append(axes, a)
 			}
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return statusError{err, exitFailed}
+			}
 			s, err := workload.NewSweep(args[0], text, axes)
 			if err != nil {
-				return usageError{err}
+				return statusError{err, exitFailed}
 			}
 			return o.execute(c, []suite.Experiment{s.Experiment(measures)})
 		},
