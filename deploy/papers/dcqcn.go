@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -133,6 +134,14 @@ const throughputNote = "Throughput is the share of a link, with headers, preambl
 
 // near reports whether a value is within a part of what is wanted.
 func near(got, want, part float64) bool { return math.Abs(got-want) <= part*want }
+
+// brief prints a value for comparison: to three digits, large ones to one.
+func brief(x float64) string {
+	if math.Abs(x) >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
+}
 
 // manyFlowsNote tells why queues of many flows are not the paper's.
 const manyFlowsNote = "Many flows that all raise their rate by R_AI = 40 Mb/s every 55 us must " +

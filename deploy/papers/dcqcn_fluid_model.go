@@ -16,7 +16,7 @@ func dcqcnFluidModel() suite.Experiment {
 		ID: "dcqcn-fluid-model", Paper: dcqcn, Where: "figure 10, equations 5 to 11",
 		Title: "Sending rate of a sender that begins 10 ms after another one to the same " +
 			"receiver: fluid model and packets.",
-		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 8,
+		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 8, RealSeeds: 2,
 		Shorter: "On real frames the second sender is followed for 10 ms, with two seeds. In " +
 			"virtual time it is as in the paper.",
 		Cells: fluidModelCells,
@@ -50,9 +50,6 @@ func fluidModelCells(o suite.Options) []suite.Cell {
 			}
 			out.Series[secondRate] = sinceJoined(s)
 		})}
-	if o.Mode == suite.Real {
-		o.Seeds = min(o.Seeds, 2)
-	}
 	o.Each(func(seed uint64) {
 		name := fmt.Sprintf("%s seed=%d", byPackets.name, seed)
 		cells = append(cells, run(name, func() *scenario.Scenario {

@@ -17,7 +17,7 @@ func dcqcnValidate() suite.Experiment {
 		ID: "dcqcn-validate", Paper: dcqcn, Where: "figure 13",
 		Title: "Throughput of two senders to one receiver, of which the second begins later, " +
 			"with four sets of parameters.",
-		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 6,
+		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 6, RealSeeds: 2,
 		Shorter: "The paper's second sender begins after 500 ms; here it is after 20 ms, when " +
 			"the first has long been at line rate, and shares are taken over the last 400 of " +
 			"the following 480 ms. On real frames a run lasts 6 ms, and there are two seeds.",
@@ -81,9 +81,6 @@ func validateCells(o suite.Options) (cells []suite.Cell) {
 		cells = append(cells, modelled(byModel.name, p,
 			[]fluid.Flow{p.AtLineRate(0), p.AtLineRate(joins)}, until, every,
 			func(list []fluid.Sample, out *suite.Outcome) { measureModelled(list, from, out) }))
-	}
-	if o.Mode == suite.Real {
-		o.Seeds = min(o.Seeds, 2)
 	}
 	add := func(name string, params fluid.Params, seed uint64, keepAlpha bool) {
 		cells = append(cells, run(fmt.Sprintf("%s seed=%d", name, seed), func() *scenario.Scenario {

@@ -31,12 +31,12 @@ const (
 func ldcpFastStart() suite.Experiment {
 	return suite.Experiment{ID: "ldcp-fast-start", Paper: ldcp, Where: "section 2.3",
 		Title: "Short flows that begin at full speed, alone and beside two long ones.",
-		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3,
+		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3, RealSeeds: 1,
 		Shorter: "On real frames 2 short flows, from 1 ms on.",
 		Cells: func(o suite.Options) (cells []suite.Cell) {
 			short, begin := 20, 10*time.Millisecond
 			if o.Mode == suite.Real {
-				short, begin, o.Seeds = 2, time.Millisecond, 1
+				short, begin = 2, time.Millisecond
 			}
 			o.Each(func(seed uint64) {
 				for _, f := range []fastStart{{fastAlone, 0, short, begin, ldcpMarks},

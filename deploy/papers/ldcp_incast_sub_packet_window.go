@@ -91,7 +91,7 @@ func judgeLDCPIncast(o suite.Options, found []suite.Outcome) (v suite.Verdict) {
 			if flows > ldcpMostDCQCN {
 				return ""
 			}
-			return fmt.Sprintf("; DCQCN %.3g", x)
+			return "; DCQCN " + brief(x)
 		}
 		claim("The mean queue of %d flows.", ldcpMean, "KB", fmt.Sprintf("below a packet a flow, "+
 			"%d KB", flows)+beside(ldcpMean), func(x float64) bool { return x < float64(flows) })

@@ -58,7 +58,8 @@ func judgeLDCPPCC(_ suite.Options, found []suite.Outcome) (v suite.Verdict) {
 		each, _ := meanOf(found, cellLDCP, number)
 		other, _ := meanOf(found, cellDCQCN, number)
 		v.Claims = append(v.Claims, suite.Claim{Text: text, Ours: ours, Unit: unit, Interval: ci,
-			Rule:  fmt.Sprintf("%s; by acknowledgements %.3g, DCQCN %.3g", rule, each, other),
+			Rule: fmt.Sprintf("%s; by acknowledgements %s, DCQCN %s", rule, brief(each),
+				brief(other)),
 			Holds: holds(ours, other)})
 	}
 	claim("The variant keeps the link in use.", ldcpUse, "%", "no less than DCQCN",

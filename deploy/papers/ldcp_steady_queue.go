@@ -24,7 +24,7 @@ type ldcpRun struct {
 func ldcpSteadyQueue() suite.Experiment {
 	return suite.Experiment{ID: "ldcp-steady-queue", Paper: ldcp, Where: "section 2.2",
 		Title: "Queue and utilisation of 8 flows into 40 Gb/s without PFC, beside DCQCN.",
-		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3,
+		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3, RealSeeds: 1,
 		Shorter: "On real frames 4 flows, without the sweep.",
 		Cells:   ldcpSteadyCells, Judge: judgeLDCPSteady}
 }
@@ -37,7 +37,7 @@ const (
 func ldcpSteadyCells(o suite.Options) (cells []suite.Cell) {
 	n := 8
 	if o.Mode == suite.Real {
-		n, o.Seeds = 4, 1
+		n = 4
 	}
 	runs := []ldcpRun{{cellLDCP, n, ldcpControl, ldcpMarks},
 		{cellDCQCN, n, dcqcnControl, dcqcnMarks}}

@@ -70,14 +70,11 @@ func (f qcnFigure) experiment(id string) suite.Experiment {
 	return suite.Experiment{ID: id, Paper: qcn, Where: fmt.Sprintf("figure %d", f.number),
 		Title: fmt.Sprintf("Queue and utilisation with %s and an RTT of %v while the service rate "+
 			"drops from 0.95 to 0.2 Gb/s and rises again.", plural(f.sources, "source"), f.rtt),
-		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3,
+		Modes: []suite.Mode{suite.Virtual, suite.Real}, Seeds: 3, RealSeeds: 1,
 		Shorter: "On real frames the service rate is low for 0.1 s, not 3.7 s, as long as it is " +
 			"high before and after: too short to settle, so that only the match with virtual " +
 			"time is judged there.",
 		Cells: func(o suite.Options) (cells []suite.Cell) {
-			if o.Mode == suite.Real {
-				o.Seeds = 1 // a picture of one run
-			}
 			o.Each(func(seed uint64) {
 				cells = append(cells, f.cell(o, seed))
 			})

@@ -29,6 +29,8 @@ type Experiment struct {
 	Title string // what is measured, in a sentence
 	Modes []Mode // that it runs in, Virtual first
 	Seeds int    // that the claims are judged over, unless others are asked for; 1 at least
+	// RealSeeds is the same on real frames, where a run takes much longer; 0: as many.
+	RealSeeds int
 	// Shorter says what is less than in the paper and what follows from it, if anything is: the
 	// time or the number of runs. Empty: as in the paper.
 	Shorter string
@@ -38,6 +40,17 @@ type Experiment struct {
 	// Judge is told what all cells found, in their order. It must not fail: a claim that cannot be
 	// judged does not hold. All its numbers are finite.
 	Judge func(o Options, found []Outcome) Verdict
+}
+
+// seeds is how many there are if nobody asks for more or fewer.
+func (e *Experiment) seeds(o Options) int {
+	switch {
+	case o.Short:
+		return 1
+	case o.Mode == Real && e.RealSeeds > 0:
+		return e.RealSeeds
+	}
+	return e.Seeds
 }
 
 // Options are what a user may ask of any experiment.

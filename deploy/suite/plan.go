@@ -28,9 +28,7 @@ func (s *Suite) plan() (trials []*trial) {
 		t := &trial{Experiment: &s.Experiments[i], index: i, options: s.Options}
 		t.options.Seed = max(1, t.options.Seed)
 		if t.options.Seeds == 0 {
-			if t.options.Seeds = t.Seeds; t.options.Short {
-				t.options.Seeds = 1
-			}
+			t.options.Seeds = t.seeds(t.options)
 		}
 		trials = append(trials, t)
 		jobs, err := s.jobsOf(t)

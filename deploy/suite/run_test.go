@@ -150,9 +150,12 @@ func TestSeedsAndShort(t *testing.T) {
 	var f fake
 	for want, o := range map[string]Options{
 		"[1]": {Short: true}, "[1 2]": {}, "[7 8 9]": {Seed: 7, Seeds: 3},
-		"[1 2 3 4]": {Short: true, Seeds: 4},
+		"[1 2 3 4]": {Short: true, Seeds: 4}, "[2]": {Mode: Real, Seed: 2},
+		"[3 4]": {Mode: Real, Seed: 3, Seeds: 2},
 	} {
-		r := run(t, &Suite{Experiments: []Experiment{f.experiment("one")}, Options: o})[0]
+		e := f.experiment("one")
+		e.Modes, e.RealSeeds = []Mode{Virtual, Real}, 1
+		r := run(t, &Suite{Experiments: []Experiment{e}, Options: o})[0]
 		if got := fmt.Sprint(r.Seeds); got != want {
 			t.Errorf("%+v: seeds %s, want %s", o, got, want)
 		}
