@@ -64,8 +64,11 @@ func New(pool *frame.Pool) *Net {
 	return n
 }
 
-// Add puts a device with the given number of ports into the net.
+// Add puts a device with the given number of ports into the net, before anything happens in it.
 func (n *Net) Add(name string, dev dataplane.Device, ports int) *Node {
+	if n.agenda != nil {
+		panic("sim: " + name + " comes late: the net has started")
+	}
 	node := &Node{Name: name, dev: dev, ports: make([]*hop, ports)}
 	n.nodes = append(n.nodes, node)
 	return node
