@@ -97,7 +97,7 @@ func overloadedCell() suite.Cell {
 			return out, err
 		}
 		out.Numbers[failures] = failedChecks(out.Certificate)
-		out.Certificate = nil
+		out.Certificate, out.Violations = nil, 0
 		return out, nil
 	}
 	return c

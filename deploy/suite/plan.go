@@ -125,7 +125,8 @@ func (t *trial) decide(r *Record) (err error) {
 
 // distrust adds claims that do not hold if there are runs that tell nothing: on real frames those
 // whose certificates are not VALID, in both modes those in which a lossless class was not one.
-// Experiments in which a run is meant to be INVALID keep its certificate to themselves.
+// Experiments in which a run is meant to be INVALID keep its certificate and its violations to
+// themselves.
 func (r *Record) distrust(found []Outcome) {
 	invalid, lost := 0, uint64(0)
 	for _, c := range r.Certificates {
