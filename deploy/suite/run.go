@@ -118,12 +118,12 @@ func (s *Suite) do(ctx context.Context, j *job) {
 		s.Progress.end(j, nil, nil)
 		return // it was interrupted, which says nothing of it
 	}
-	s.Progress.end(j, f, err)
 	if err == nil && s.Dir != "" {
 		if saved := f.save(s.Dir); saved != nil {
 			s.fail(saved)
 		}
 	}
+	s.Progress.end(j, f, err) // what is told to be finished is kept
 	s.mu.Lock()
 	t := j.of
 	if t.missing--; err != nil {
