@@ -43,17 +43,11 @@ type Drop struct {
 	Bytes unit.Bytes
 }
 
-// drops is the memory of what a program dropped, and how far it was read.
-type drops struct {
-	*shm.Words
-	read uint64
-}
-
 // Filtered is how many data frames of a traffic class were dropped by the watchdog's verdict since
 // the program was loaded, without those that Dropped shows. It reads memory that the program
 // writes, and calls nobody. The length is of the whole frame as it arrived.
 func (p *Program) Filtered(tc uint8) (n dataplane.Count) {
-	if p.drops.Words == nil || tc >= classify.Classes {
+	if p.drops == nil || tc >= classify.Classes {
 		return n
 	}
 	n.Frames = p.drops.At(filteredFrames + int(tc)).Load()
@@ -65,10 +59,10 @@ func (p *Program) Filtered(tc uint8) (n dataplane.Count) {
 // which they came. It is the same one until NextDrop; false if there is none. It calls nobody
 // either.
 func (p *Program) Dropped() (d Drop, ok bool) {
-	if p.drops.Words == nil {
+	if p.drops == nil {
 		return d, false
 	}
-	n := p.drops.read
+	n := p.drops.At(filteredRead).Load()
 	r := record(p.drops.At(filteredDrops + int(n%maxDrops)).Load())
 	if turn := r.field(dropTurnAt, 64); turn != (n/maxDrops+1)%(1<<(64-dropTurnAt)) {
 		return d, false
@@ -79,10 +73,7 @@ func (p *Program) Dropped() (d Drop, ok bool) {
 }
 
 // NextDrop goes on to the next of the frames that Dropped shows. There must be one.
-func (p *Program) NextDrop() {
-	p.drops.read++
-	p.drops.At(filteredRead).Store(p.drops.read)
-}
+func (p *Program) NextDrop() { p.drops.At(filteredRead).Add(1) }
 
 // mapDrops maps the value of m and closes m, which the program and the mapping keep alive.
 func (p *Program) mapDrops(m *ebpf.Map) (err error) {
@@ -90,16 +81,16 @@ func (p *Program) mapDrops(m *ebpf.Map) (err error) {
 		return nil
 	}
 	defer m.Close()
-	p.drops.Words, err = shm.Map(m.FD(), "the drops of "+p.name, filteredWords)
+	p.drops, err = shm.Map(m.FD(), "the drops of "+p.name, filteredWords)
 	return err
 }
 
 func (p *Program) unmapDrops() error {
-	if p.drops.Words == nil {
+	if p.drops == nil {
 		return nil
 	}
-	words := p.drops.Words
-	p.drops.Words = nil
+	words := p.drops
+	p.drops = nil
 	if err := words.Close(); err != nil {
 		return fmt.Errorf("unmap the drops of %s: %w", p.name, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rocelab/rocelab/dataplane/classify"
 	"github.com/rocelab/rocelab/dataplane/frame"
+	"github.com/rocelab/rocelab/dataplane/shm"
 )
 
 // PortConfig is what a program is told when it is loaded.
@@ -46,7 +47,7 @@ type Program struct {
 	name  string
 	prog  *ebpf.Program
 	maps  struct{ config, counts, xsks *ebpf.Map }
-	drops drops // no words if the program filters nothing
+	drops *shm.Words // what it dropped; nil if the program filters nothing
 	link  link.Link
 	cfg   portConfig
 }

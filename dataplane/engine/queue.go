@@ -54,14 +54,14 @@ const (
 // a slot is sorted when it comes down to level 0, where a slot is one nanosecond. So an event costs
 // the same however many there are: no more than one move for each level.
 type queue struct {
-	time    unit.Time      // of the event that was popped last
-	pushed  uint64         // how many ever
-	moved   uint64         // how often one came down to a lower level
-	filled  uint16         // levels with events
-	taken   [levels]uint64 // slots with events, by level
-	slots   [levels][digits]slot
-	entries []entry // a slab; the first is nobody's
-	free    int32   // the first entry that is not in use; 0 is none
+	time    unit.Time             // of the event that was popped last
+	pushed  uint64                // how many ever
+	moved   uint64                // how often one came down to a lower level
+	filled  uint16                // levels with events
+	taken   [levels]uint64        // slots with events, by level
+	slots   [levels]*[digits]slot // nil: none was ever in the level
+	entries []entry               // a slab; the first is nobody's
+	free    int32                 // the first entry that is not in use; 0 is none
 }
 
 // slot is a list of events: in order at level 0, the latest push first above.
@@ -133,6 +133,9 @@ func (q *queue) insert(k int32) {
 		n = (bits.Len64(differ) - 1) / digitBits
 	}
 	i := int(e.at>>(n*digitBits)) & (digits - 1)
+	if q.slots[n] == nil {
+		q.slots[n] = new([digits]slot)
+	}
 	s := &q.slots[n][i]
 	if q.taken[n]&(1<<i) == 0 {
 		q.taken[n] |= 1 << i

@@ -27,7 +27,7 @@ func Create(path string, n int) (*Words, error) {
 	if err := f.Truncate(int64(n) * 8); err != nil {
 		return nil, fmt.Errorf("shared words %s: %w", path, err)
 	}
-	return mmap(int(f.Fd()), path, n)
+	return Map(int(f.Fd()), path, n)
 }
 
 // Open maps the existing file at path, which must hold exactly n words.
@@ -44,17 +44,12 @@ func Open(path string, n int) (*Words, error) {
 	if st.Size() != int64(n)*8 {
 		return nil, fmt.Errorf("shared words %s: %d bytes, want %d", path, st.Size(), n*8)
 	}
-	return mmap(int(f.Fd()), path, n)
+	return Map(int(f.Fd()), path, n)
 }
 
 // Map maps the first n words behind a descriptor that may be written, such as that of a BPF map.
 // The descriptor may be closed then. name is for errors.
-func Map(fd int, name string, n int) (*Words, error) { return mmap(fd, name, n) }
-
-// Private returns n words of this process's own, for a clock that nobody shares.
-func Private(n int) *Words { return &Words{words: make([]atomic.Uint64, n)} }
-
-func mmap(fd int, name string, n int) (*Words, error) {
+func Map(fd int, name string, n int) (*Words, error) {
 	mem, err := unix.Mmap(fd, 0, n*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map %s: %w", name, err)
@@ -62,6 +57,9 @@ func mmap(fd int, name string, n int) (*Words, error) {
 	// The mapping is page-aligned and lives until Close, so the words are aligned and stay put.
 	return &Words{mem: mem, words: unsafe.Slice((*atomic.Uint64)(unsafe.Pointer(&mem[0])), n)}, nil
 }
+
+// Private returns n words of this process's own, for a clock that nobody shares.
+func Private(n int) *Words { return &Words{words: make([]atomic.Uint64, n)} }
 
 // At returns word i.
 func (w *Words) At(i int) *atomic.Uint64 { return &w.words[i] }

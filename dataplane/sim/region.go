@@ -88,7 +88,7 @@ func (n *Node) first() *Node {
 	return n
 }
 
-// Run runs all events up to and including until.
+// Run runs all events up to and including until, which must not be unit.Never.
 //
 // What a scenario calls happens when the devices have done what is due at the same moment.
 func (n *Net) Run(until unit.Time) {
@@ -96,10 +96,8 @@ func (n *Net) Run(until unit.Time) {
 	for {
 		due, call := n.agenda.next(), n.calls.Next()
 		switch {
-		case min(due, call) > until || min(due, call) == unit.Never:
-			if until != unit.Never {
-				n.now = max(n.now, until)
-			}
+		case min(due, call) > until:
+			n.now = max(n.now, until)
 			return
 		case due <= call:
 			n.now = max(n.now, due)

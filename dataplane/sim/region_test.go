@@ -39,11 +39,26 @@ func TestRegionsMakeNoDifference(t *testing.T) {
 			t.Fatalf("%d regions", regions)
 		}
 		for _, near := range []time.Duration{near, 1} {
-			if got, regions := r.run(t, near); !reflect.DeepEqual(got, one) {
+			got, regions := r.run(t, near)
+			if !reflect.DeepEqual(got, one) {
 				t.Fatalf("%d regions: %+v, one region: %+v", regions, got, one)
+			}
+			if want := r.regions(near); regions != want {
+				t.Fatalf("%d regions, want %d", regions, want)
 			}
 		}
 	})
+}
+
+// regions is how many there must be: each short link joins two, but the last that closes the ring.
+func (r *ring) regions(near time.Duration) int {
+	n := len(r.links)
+	for _, cfg := range r.links {
+		if cfg.Delay < near {
+			n--
+		}
+	}
+	return max(n, 1)
 }
 
 func drawRing(t *rapid.T) (r ring) {

@@ -145,8 +145,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// sizes are fat trees of 16 to 1,024 hosts, by their ports: all have a link up for each one down.
-var sizes = []int{4, 8, 12, 16}
+// sizes are fat trees of 16 to 3,456 hosts, by their ports: all have a link up for each one down.
+var sizes = []int{4, 8, 12, 16, 24}
 
 // fatTree is the fat tree of switches with k ports.
 func fatTree(k int) fabric {
@@ -222,9 +222,9 @@ func TestCostOfHosts(t *testing.T) {
 // BenchmarkHosts is what an event costs in fat trees, of which every host writes 4 KB to one of the
 // next pod each 4,096 ns, over five switches. The load is a fifth of what the links carry, so that
 // what differs is the number of hosts and not the queues. The operations an event takes do not
-// depend on it (TestCostOfHosts): what time grows by is what the processor waits for memory, once
-// the state of all hosts and switches is larger than its caches. A device has seven events in the
-// microsecond for which it is in the cache; with more load it would have more.
+// depend on it (TestCostOfHosts): what time grows by is what the processor waits for memory, as the
+// state of all hosts and switches outgrows its caches, and not any more when it has. A device has
+// seven events in the microsecond for which it is in the cache; with more load it would have more.
 func BenchmarkHosts(b *testing.B) {
 	for _, k := range sizes {
 		f := fatTree(k)
